@@ -15,7 +15,7 @@ const project = (dir, { displayName = dir.split('/')[1], specs = '**/*.spec.ts',
       '@swc/jest',
       {
         jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-        module: { type: 'commonjs' },
+        module: { type: 'commonjs', lazy: true },
         sourceMaps: 'inline',
       },
     ],

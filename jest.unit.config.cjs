@@ -5,7 +5,7 @@ const { projects, globalSetup, globalTeardown, ...settings } = require('./jest.c
 
 const IMPORTS = /^(?:import|export)\s([^']*?)\sfrom '([^']+)'/gm
 const STARTING =
-  /\b(fromGlobalSetup|create(Template)?Database|mountDisk|start(Child|FullServer|Minio|Nats|NatsServer|Postgres|PostgresServer|Prometheus|System))\b/
+  /\b(fromGlobalSetup|create(Template)?Database|joinSystem|mountDisk|start(Child|FullServer|Minio|Nats|NatsServer|Postgres|PostgresServer|Prometheus|System))\b/
 
 const starts = (file, seen = new Set()) => {
   if (seen.has(file)) return false

@@ -6,6 +6,9 @@ module.exports = class extends TestEnvironment {
   constructor(config, context) {
     super(config, context)
     Object.assign(this.global.process.env, config.projectConfig.testEnvironmentOptions.env)
+    // gRPC and the contracts are loaded once in a worker, rather than once in each file.
+    this.global.leadwireCreateAccount = (...args) =>
+      require('../../tools/embedded/dist').createAccount(...args)
   }
 
   async teardown() {

@@ -1,9 +1,14 @@
-// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. This runs before any
-// transform is set up, so it uses what was built.
+// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. One system, started when a spec
+// file first asks for it, for the files that need only accounts of their own (joinSystem). This runs before any transform is
+// set up, so it uses what was built.
 const { existsSync } = require('node:fs')
 const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
+const { createServer } = require('node:http')
 const { tmpdir } = require('node:os')
 const { join } = require('node:path')
+
+// No file is to be refused because another one captured much.
+const SHARED = { CAPTURE_RATE: '100000/1m' }
 
 const built = join(__dirname, '../../tools/embedded/dist/index.js')
 
@@ -38,5 +43,16 @@ module.exports = async () => {
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
   if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
   else process.env.LEADWIRE_TEST_MINIO = minio
-  globalThis.leadwireSpecs = { server, directory }
+  const shared = { system: undefined }
+  const door = createServer(async (_request, response) => {
+    try {
+      shared.system ??= require('./dist').startSystem({ env: SHARED, tls: false })
+      response.end(JSON.stringify(await shared.system))
+    } catch (error) {
+      response.writeHead(500).end(String(error))
+    }
+  })
+  await new Promise((resolve) => door.listen(0, '127.0.0.1', resolve))
+  process.env.LEADWIRE_TEST_SYSTEM = `http://127.0.0.1:${door.address().port}`
+  globalThis.leadwireSpecs = { server, directory, shared, door }
 }

@@ -1,6 +1,6 @@
 /** What the global set-up told the spec files. */
 export function fromGlobalSetup(
-  name: `LEADWIRE_TEST_${'POSTGRES' | 'POSTGRES_CA' | 'POSTGRES_TLS' | 'NATS_SERVER'}`,
+  name: `LEADWIRE_TEST_${'POSTGRES' | 'POSTGRES_CA' | 'POSTGRES_TLS' | 'NATS_SERVER' | 'SYSTEM'}`,
 ): string {
   const value = process.env[name]
   if (!value)

@@ -29,5 +29,12 @@ export { startPostgresServer, type TestPostgres } from './postgres'
 export { type AlertingRule, findPrometheus, startPrometheus, type TestPrometheus } from './prometheus'
 export { type Answer, type ReceivedRequest, type Receiver, startReceiver } from './receiver'
 export { streamMessages } from './stream-messages'
-export { type LogLine, type System, type SystemOptions, startSystem } from './system'
+export {
+  joinSystem,
+  type LogLine,
+  type SharedSystem,
+  type System,
+  type SystemOptions,
+  startSystem,
+} from './system'
 export { tableContents } from './table-contents'

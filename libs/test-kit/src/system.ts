@@ -20,6 +20,7 @@ import {
   writeCertificate,
 } from '@leadwire/embedded'
 import { createDatabase, createTemplateDatabase, type TestDatabase } from './database'
+import { fromGlobalSetup } from './environment'
 import { migrate, settingsToMigrate } from './migrate'
 import { startNats, type TestNats } from './nats'
 import { type ObjectStoreDirectory, objectStoreDirectory } from './object-store-directory'
@@ -72,6 +73,36 @@ export type System = {
   /** A further account with a token of its own. */
   createAccount(name: string): Promise<{ account: Account; token: string }>
   stop(): Promise<void>
+}
+
+declare global {
+  /** What `environment.cjs` loaded outside of spec files. */
+  var leadwireCreateAccount: typeof createAccount | undefined
+}
+
+/** What the files that share a system may use of it: none of them stops a part, or looks at what it does for others. */
+export type SharedSystem = Pick<
+  System,
+  'baseUrl' | 'token' | 'account' | 'databases' | 'serviceToken' | 'services' | 'createAccount' | 'stop'
+>
+
+/**
+ * The system with default settings that all spec files of a run share, with an account of this file's own. It is started for
+ * the first of them and stopped at the end of the run (global-setup.cjs).
+ */
+export async function joinSystem(): Promise<SharedSystem> {
+  // The shared one is not encrypted.
+  if (process.env['LEADWIRE_TEST_TLS'] === '1') return startSystem()
+  const answer = await fetch(fromGlobalSetup('LEADWIRE_TEST_SYSTEM'))
+  if (!answer.ok) throw new Error(await answer.text())
+  const system = (await answer.json()) as SharedSystem
+  const newAccount = accountsOf(system.services, system.serviceToken)
+  return { ...system, ...(await newAccount('Spec')), createAccount: newAccount, stop: async () => undefined }
+}
+
+const accountsOf = (services: ServicePlan[], serviceToken: string, tls?: ServicesTls) => (name: string) => {
+  const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
+  return (globalThis.leadwireCreateAccount ?? createAccount)({ grpc, tokens: [serviceToken], tls }, name)
 }
 
 /**
@@ -131,9 +162,7 @@ export async function startSystem({
   }
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name, root)))
-    const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-    const newAccount = (name: string) =>
-      createAccount({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
+    const newAccount = accountsOf(services, serviceToken, tls?.files)
     const { account, token } = await newAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { importsOf } from './bulk/import.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from './stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from './stage.fixture'
 
 // What forges a row of an e-mail, clears a terminal, and turns text around.
 const GIVEN = 'By\r\nron\u2028Phone:\u00850900\u2029\t1\x1b[2J\x07\x9b \u202eA\u2066d\u200fa\u061c'
@@ -9,10 +9,10 @@ const TEXT = 'One\nTwo\r\n\tThree\x1b\x85'
 const TEXT_KEPT = 'One\nTwo\r\n\tThree'
 const INVISIBLE = '\u200b\u00ad\u2060 \u202e\ufeff\u3164\u2800\x1b'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
 })
 afterAll(() => stage?.stop())

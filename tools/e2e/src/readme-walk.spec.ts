@@ -3,15 +3,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort, type System, startSystem } from '@leadwire/test-kit'
+import { freePort, joinSystem, type SharedSystem } from '@leadwire/test-kit'
 
 const root = resolve(__dirname, '../../..')
 
-let system: System
+let system: SharedSystem
 let data: string
 
 beforeAll(async () => {
-  system = await startSystem()
+  system = await joinSystem()
   data = await mkdtemp(join(tmpdir(), 'leadwire-walk-'))
   await writeFile(join(data, 'dev.json'), JSON.stringify({ base_url: system.baseUrl, token: system.token }))
 })

@@ -1,5 +1,7 @@
 import {
+  joinSystem,
   type Receiver,
+  type SharedSystem,
   type System,
   type SystemOptions,
   startReceiver,
@@ -45,11 +47,25 @@ export type Tenant = {
  * A whole system with as many accounts as a spec likes: specs that share it don't see each other's leads. It is the one at
  * LEADWIRE_E2E_URL where that is set; it must then reach receivers at LEADWIRE_E2E_RECEIVER_HOST.
  */
-export type Stage = { system: System; newTenant(): Promise<Tenant>; stop(): Promise<void> }
+export type Stage<Of extends SharedSystem = System> = {
+  system: Of
+  newTenant(): Promise<Tenant>
+  stop(): Promise<void>
+}
 
-export async function startStage(options: SystemOptions = {}): Promise<Stage> {
-  const url = process.env['LEADWIRE_E2E_URL']
-  const system = await (url ? remoteSystem(url, options) : startSystem(options))
+/** A stage of what all spec files of a run share. */
+export type SharedStage = Stage<SharedSystem>
+
+const remote = process.env['LEADWIRE_E2E_URL']
+
+/** With a system of this file's own. */
+export const startStage = async (options: SystemOptions = {}): Promise<Stage> =>
+  stageOf(await (remote ? remoteSystem(remote, options) : startSystem(options)))
+
+export const joinStage = async (): Promise<SharedStage> =>
+  stageOf(await (remote ? remoteSystem(remote, {}) : joinSystem()))
+
+function stageOf<Of extends SharedSystem>(system: Of): Stage<Of> {
   const closing: (() => Promise<unknown>)[] = []
   return {
     system,

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type System, startSystem, type TestDatabase } from '@leadwire/test-kit'
+import { joinSystem, type SharedSystem, type TestDatabase } from '@leadwire/test-kit'
 import { Client } from 'pg'
 
 const MAIN = resolve(__dirname, '../dist/main.js')
@@ -12,12 +12,12 @@ const RAW = '\u001b]0;title\u0007\u009b2J\u202eZoë\u2066 👩\u{200d}🔧'
 const SHOWN = '\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}Zoë\\u{2066} 👩\u{200d}🔧'
 const UNSAFE = /(?!\n|\u200d)[\p{Cc}\p{Cf}]/u
 
-let system: System
+let system: SharedSystem
 let env: NodeJS.ProcessEnv
 let account: string[]
 
 beforeAll(async () => {
-  system = await startSystem()
+  system = await joinSystem()
   const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   env = {
     ...process.env,
@@ -56,7 +56,7 @@ const create = async (path: string, json: object) => {
 const storeRaw = async ({ url }: TestDatabase, update: string) => {
   const client = new Client({ connectionString: url })
   await client.connect()
-  await client.query(update, [RAW]).finally(() => client.end())
+  await client.query(`${update} WHERE account_id = $2`, [RAW, system.account.id]).finally(() => client.end())
 }
 
 describe('text that others chose', () => {

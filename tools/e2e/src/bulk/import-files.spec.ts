@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 import { COLUMNS, csvOf, type Import, importsOf } from './import.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let imports: ReturnType<typeof importsOf>
 
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 import { importsOf } from './import.fixture'
 
 // Keys like numbers would move to the front in any JavaScript object.
@@ -14,9 +14,9 @@ const LEADS = [
   { referrer_url: 'https://search.example/?q=windows', description: ',,,', postcode: 'm1 1ae' },
 ]
 
-let stage: Stage
+let stage: SharedStage
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage.stop())
 

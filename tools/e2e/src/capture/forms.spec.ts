@@ -1,14 +1,14 @@
 import { eventually } from '@leadwire/test-kit'
 import type { Answer, Part } from '../client'
 import { PNG, SAMPLES } from '../files/samples.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 import { FORM, publish, RETURN_URL, referenceOf } from './capture.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let form: Awaited<ReturnType<typeof publish>>
 beforeAll(async () => {
-  stage = await startStage({ env: { CAPTURE_RATE: '100000/1m' } })
+  stage = await joinStage()
 })
 beforeEach(async () => {
   tenant = await stage.newTenant()

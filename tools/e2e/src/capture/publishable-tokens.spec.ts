@@ -1,11 +1,11 @@
 import { eventually } from '@leadwire/test-kit'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 import { FORM, ORIGIN, publish } from './capture.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage({ env: { CAPTURE_RATE: '100000/1m' } })
+  stage = await joinStage()
 })
 beforeEach(async () => {
   tenant = await stage.newTenant()

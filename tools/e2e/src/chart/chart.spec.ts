@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Stage, startStage } from '../stage.fixture'
+import { joinStage, type SharedStage } from '../stage.fixture'
 import { findProgram } from './find-program.fixture'
 import {
   CHART,
@@ -329,9 +329,9 @@ suite('the chart', () => {
 })
 
 suite('the chart beside running services', () => {
-  let stage: Stage
+  let stage: SharedStage
   beforeAll(async () => {
-    stage = await startStage()
+    stage = await joinStage()
   })
   afterAll(() => stage?.stop())
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
-import { type Stage, startStage } from '../stage.fixture'
+import { joinStage, type SharedStage } from '../stage.fixture'
 import { findProgram } from './find-program.fixture'
 import {
   CHART,
@@ -248,9 +248,9 @@ test('a published chart knows its images, and has its README and the sizes', () 
 })
 
 suite('helm test', () => {
-  let stage: Stage
+  let stage: SharedStage
   beforeAll(async () => {
-    stage = await startStage()
+    stage = await joinStage()
   })
   afterAll(() => stage?.stop())
 

@@ -2,12 +2,12 @@ import { eventually } from '@leadwire/test-kit'
 import type { RequestOptions } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { fetchOpenApi, routesOf } from '../openapi.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
 })
 afterAll(() => stage.stop())

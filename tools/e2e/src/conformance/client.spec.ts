@@ -8,16 +8,16 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { createLeadwire, type Leadwire, type LeadwireProblem } from '@leadwire/client'
 import { build } from 'esbuild'
-import { LEAD, type Stage, startStage } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage } from '../stage.fixture'
 
 const run = promisify(execFile)
 
-let stage: Stage
+let stage: SharedStage
 let leadwire: Leadwire
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'leadwire-client-'))
-  stage = await startStage()
+  stage = await joinStage()
 })
 beforeEach(async () => {
   const { token } = await stage.newTenant()

@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { PNG } from '../files/samples.fixture'
 import { fetchOpenApi, type Route, routesOf } from '../openapi.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 import { CSV, identifiersOf, newUser } from './identifiers.fixture'
 import { type RecordingProxy, startRecordingProxy } from './recording-proxy.fixture'
 
 const run = promisify(execFile)
 
-let stage: Stage
+let stage: SharedStage
 let proxy: RecordingProxy
 let folder: string
 let routes: Route[]
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   proxy = await startRecordingProxy(stage.system.baseUrl)
   folder = await mkdtemp(join(tmpdir(), 'leadwire-samples-'))
   await writeFile(join(folder, 'house.png'), PNG)

@@ -1,11 +1,11 @@
 import type { RequestOptions } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { fetchOpenApi, type Operation, type Route, routesOf } from '../openapi.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 }, 60_000)
 afterAll(() => stage.stop())
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
 const run = promisify(execFile)
 
@@ -19,10 +19,10 @@ const hasPhp = hasJava && answers('php', ['-r', "require 'GuzzleHttp/autoload.ph
 // It installs what it uses, and a generator fetches a program of its own.
 jest.setTimeout(600_000)
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   await rm(join(folder, 'out'), { recursive: true, force: true })
   await mkdir(join(folder, 'out'))

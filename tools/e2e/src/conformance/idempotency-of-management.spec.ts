@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { eventually } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
 import { PNG } from '../files/samples.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
 })
 afterAll(() => stage.stop())

@@ -4,13 +4,13 @@ import { eventually } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
 import { type Answer, multipartBody } from '../client'
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let userId: number
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   userId = (await tenant.send('POST', '/manage/users', { json: { email: 'a@example.com', name: 'A' } })).id
 })

@@ -1,14 +1,14 @@
 import { eventually } from '@leadwire/test-kit'
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 import { PAGE_FIELDS, TIMESTAMP, UUID } from './interface-tables.fixture'
 
 type Named = Record<string, unknown> & { id: number }
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {

@@ -5,13 +5,13 @@ import addFormats from 'ajv-formats'
 import type { Answer, RequestOptions } from '../client'
 import { PNG } from '../files/samples.fixture'
 import { fetchOpenApi, type OpenApi, type Route, responseOf, routesOf } from '../openapi.fixture'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let document: OpenApi
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   document = await fetchOpenApi(tenant.client)
 })

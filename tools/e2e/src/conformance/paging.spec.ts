@@ -1,11 +1,11 @@
 import { eventually } from '@leadwire/test-kit'
-import { type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 
 type Page = { data: Lead[]; [field: string]: unknown }
 
-let stage: Stage
+let stage: SharedStage
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage.stop())
 

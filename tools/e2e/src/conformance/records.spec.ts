@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { eventually, type ReceivedRequest, type Receiver } from '@leadwire/test-kit'
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 import {
   expectRecord,
   expectWholeLead,
@@ -37,13 +37,13 @@ const item = (imageId: number, options: string) =>
   `{"product_style_id":12,"name":"Casement","price":45900,"hidden":true,"image_id":${imageId},
     "product_style":{"sku":"CAS-2","name":"Casement, two panes","product":{"name":"Window"}},"options":${options}}`
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let receiver: Receiver
 let secret: string
 let imageId: number
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   ;({ receiver, secret } = await tenant.listen())
   const image = await tenant.send('POST', '/manage/images', {

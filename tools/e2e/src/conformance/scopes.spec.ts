@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { eventually } from '@leadwire/test-kit'
 import type { RequestOptions } from '../client'
 import { fetchOpenApi, type Route, routesOf } from '../openapi.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
 // Every route of the document is tried: a new one, too, is refused to each scope that the tables do not give it to.
 
@@ -41,11 +41,11 @@ const isOpenToEndpoint = (name: string) =>
   OPEN_TO_ENDPOINT.includes(name) ||
   (name.includes(' /manage/webhook-endpoints/{id}') && !CLOSED_TO_ENDPOINT.includes(name))
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let routes: (Route & { name: string })[]
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   routes = routesOf(await fetchOpenApi(tenant.client))
     .filter(({ operation }) => operation.security?.length)

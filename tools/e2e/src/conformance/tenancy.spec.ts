@@ -1,13 +1,13 @@
 import { eventually } from '@leadwire/test-kit'
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let own: Tenant
 let other: Tenant
 let lead: Lead
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   own = await stage.newTenant()
   other = await stage.newTenant()
   lead = await own.createLead()

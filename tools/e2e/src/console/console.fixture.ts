@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import type { SharedStage, Tenant } from '../stage.fixture'
 import { COLOR_SCHEMES, violations } from './axe.fixture'
 import { findChromium, openTab, startChromium, type Tab } from './chromium.fixture'
 
@@ -14,8 +14,8 @@ if (!chromium) {
 const PICTURES = process.env['LEADWIRE_PICTURES'] === '1' && join(__dirname, '../../pictures')
 
 /** What a test of the console works with; its account and its tab are its own. */
-export interface ConsoleWorld {
-  stage: Stage
+export interface ConsoleWorld<Of extends SharedStage = SharedStage> {
+  stage: Of
   tenant: Tenant
   page: Page
   /** Complaints of the browser that the test causes itself; others fail it. */
@@ -30,18 +30,18 @@ export interface ConsoleWorld {
   inspect(name: string): Promise<void>
 }
 
-/** Specs of the console: a stack and a browser for all, of which nothing may complain. */
-export const describeConsole = (
+/** Specs of the console: a stage and a browser for all, of which nothing may complain. */
+export const describeConsole = <Of extends SharedStage>(
   name: string,
-  env: Record<string, string>,
-  define: (world: ConsoleWorld) => void,
+  start: () => Promise<Of>,
+  define: (world: ConsoleWorld<Of>) => void,
 ): void => {
   const suite = chromium ? describe : describe.skip
   suite(name, () => {
     let browser: Browser
     let tab: Tab
-    const world: ConsoleWorld = {
-      stage: undefined as unknown as Stage,
+    const world: ConsoleWorld<Of> = {
+      stage: undefined as unknown as Of,
       tenant: undefined as unknown as Tenant,
       page: undefined as unknown as Page,
       expected: [],
@@ -80,7 +80,7 @@ export const describeConsole = (
       },
     }
     beforeAll(async () => {
-      ;[world.stage, browser] = await Promise.all([startStage({ env }), startChromium(chromium!)])
+      ;[world.stage, browser] = await Promise.all([start(), startChromium(chromium!)])
     })
     afterAll(async () => {
       await browser?.close()

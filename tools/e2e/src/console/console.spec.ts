@@ -1,6 +1,7 @@
+import { startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
-describeConsole('the console', {}, (world) => {
+describeConsole('the console', startStage, (world) => {
   const kept = () =>
     world.page.evaluate('[Object.values(sessionStorage), Object.values(localStorage), document.cookie]')
   const { heading, open, signIn } = world

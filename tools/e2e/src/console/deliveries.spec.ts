@@ -3,13 +3,15 @@ import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
 import { fillDeliveries, openSql } from '@leadwire/fill'
 import { eventually } from '@leadwire/test-kit'
+import { startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
 const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
 
-const env = { WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' }
+const start = () =>
+  startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' } })
 
-describeConsole('deliveries in the console', env, (world) => {
+describeConsole('deliveries in the console', start, (world) => {
   const { heading, open } = world
   const button = (name: string) => world.page.getByRole('button', { name, exact: true })
   const attempt = (number: number) =>

@@ -1,12 +1,14 @@
 import { eventually } from '@leadwire/test-kit'
+import { startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
 const env = {
   ...{ WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' },
   WEBHOOK_SOURCE_ADDRESSES: '192.0.2.10, 2001:db8::/64',
 }
+const start = () => startStage({ env })
 
-describeConsole('endpoints in the console', env, (world) => {
+describeConsole('endpoints in the console', start, (world) => {
   const { heading, open } = world
   const button = (name: string) => world.page.getByRole('button', { name, exact: true })
   const link = (name: string) => world.page.getByRole('link', { name, exact: true })

@@ -1,7 +1,9 @@
 import { eventually } from '@leadwire/test-kit'
+import { startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
-describeConsole('duplicates of a lead in the console', { DUPLICATE_WINDOW: '90d' }, (world) => {
+const start = () => startStage({ env: { DUPLICATE_WINDOW: '90d' } })
+describeConsole('duplicates of a lead in the console', start, (world) => {
   const { heading, open } = world
   const main = () => world.page.getByRole('main')
   const row = (text: string) => main().getByRole('row').filter({ hasText: text })

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { eventually } from '@leadwire/test-kit'
 import { csvOf } from '../bulk/import.fixture'
-import { LEAD } from '../stage.fixture'
+import { LEAD, startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
 const USER = { name: 'Sam Bay', email: 'sam@example.com' }
@@ -10,7 +10,8 @@ const USER = { name: 'Sam Bay', email: 'sam@example.com' }
 const REFUSED = /403 \(Forbidden\)/
 const INVALID = /422 \(Unprocessable/
 
-describeConsole('leads and the account in the console', { RECONCILE_INTERVAL: '1s' }, (world) => {
+const start = () => startStage({ env: { RECONCILE_INTERVAL: '1s' } })
+describeConsole('leads and the account in the console', start, (world) => {
   const { heading, open } = world
   const main = () => world.page.getByRole('main')
   const button = (name: string) => main().getByRole('button', { name, exact: true })

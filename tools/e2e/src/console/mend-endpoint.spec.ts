@@ -1,10 +1,12 @@
 import { eventually } from '@leadwire/test-kit'
 import type { Locator } from 'playwright-core'
+import { startStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
 const MOST_CLICKS = 12
 
-describeConsole('support', { WEBHOOK_RETRY_SCHEDULE: '200ms,200ms,200ms,200ms,200ms' }, (world) => {
+const start = () => startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '200ms,200ms,200ms,200ms,200ms' } })
+describeConsole('support', start, (world) => {
   test(`finds, understands and mends a failing endpoint and sends what waited, in ${MOST_CLICKS} clicks at most`, async () => {
     const { tenant, heading } = world
     await tenant.listen({ description: 'Mailer' })

@@ -1,7 +1,8 @@
 import { eventually } from '@leadwire/test-kit'
+import { joinStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
-describeConsole('a portal link in the console', {}, (world) => {
+describeConsole('a portal link in the console', joinStage, (world) => {
   const { heading } = world
   const button = (name: string) => world.page.getByRole('button', { name, exact: true })
   const link = (name: string) => world.page.getByRole('link', { name, exact: true })

@@ -1,7 +1,8 @@
 import { eventually } from '@leadwire/test-kit'
+import { joinStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
-describeConsole('a replay in the console', {}, (world) => {
+describeConsole('a replay in the console', joinStage, (world) => {
   const { heading, open } = world
   const button = (name: string) => world.page.getByRole('button', { name, exact: true })
   const link = (name: string) => world.page.getByRole('link', { name, exact: true })

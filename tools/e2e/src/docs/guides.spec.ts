@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createDatabase, eventually, freePort, startReceiver, type TestDatabase } from '@leadwire/test-kit'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 
 const ROOT = resolve(__dirname, '../../../..')
 const GUIDES = join(ROOT, 'docs/guides')
 
-let stage: Stage
+let stage: SharedStage
 let database: TestDatabase
 beforeAll(async () => {
-  ;[stage, database] = await Promise.all([startStage(), createDatabase({ name: 'reader' })])
+  ;[stage, database] = await Promise.all([joinStage(), createDatabase({ name: 'reader' })])
 })
 afterAll(async () => {
   await stage?.stop()

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { findChromium, openTab, startChromium, type Tab } from '../console/chromium.fixture'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
 const chromium = findChromium()
 const suite = chromium ? describe : describe.skip
@@ -10,10 +10,10 @@ if (!chromium) {
   )
 }
 
-let stage: Stage
+let stage: SharedStage
 let browser: Browser
 beforeAll(async () => {
-  if (chromium) [stage, browser] = await Promise.all([startStage(), startChromium(chromium)])
+  if (chromium) [stage, browser] = await Promise.all([joinStage(), startChromium(chromium)])
 })
 afterAll(async () => {
   await browser?.close()

@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { publish } from '../capture/capture.fixture'
 import { findChromium, startChromium } from '../console/chromium.fixture'
 import { PNG } from '../files/samples.fixture'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 
 const GUIDE = resolve(__dirname, '../../../../docs/guides/website-form.md')
 
@@ -23,7 +23,7 @@ const filesOf = (guide: string, values: Record<string, string>): Record<string, 
 }
 
 ;(path ? describe : describe.skip)('the page of the guide', () => {
-  let stage: Stage
+  let stage: SharedStage
   let browser: Browser
   let site: Server
   let origin: string
@@ -38,7 +38,7 @@ const filesOf = (guide: string, values: Record<string, string>): Record<string, 
     await new Promise<void>((done) => site.listen(0, '127.0.0.1', done))
     // Another site than the API's, not only another port.
     origin = `http://localhost:${(site.address() as AddressInfo).port}`
-    ;[stage, browser] = await Promise.all([startStage(), startChromium(path!)])
+    ;[stage, browser] = await Promise.all([joinStage(), startChromium(path!)])
     tenant = await stage.newTenant()
     const { token } = await publish(tenant, {
       ...{ origins: [origin], return_url: `${origin}/thanks.html`, honeypot: 'fax' },

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '@leadwire/test-kit'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
 interface Notification {
   id: number
@@ -12,11 +12,11 @@ interface Notification {
   attempts: { number: number; error: string | null }[]
 }
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let userId: number
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   const user = { email: 'sam@example.com', name: 'Sam Bay' }
   userId = (await tenant.send<{ id: number }>('POST', '/manage/users', { json: user })).id

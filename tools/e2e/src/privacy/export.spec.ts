@@ -1,5 +1,5 @@
 import { eventually } from '@leadwire/test-kit'
-import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, LEAD, type SharedStage, type Tenant } from '../stage.fixture'
 
 interface Exported {
   lead: { reference: string }
@@ -15,10 +15,10 @@ interface Page {
   errors?: object
 }
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage?.stop())
 beforeEach(async () => {

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import { eventually } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 import { calendarFacts } from './calendar.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let userId: number
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 }, 60_000)
 afterAll(() => stage.stop())
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { eventually } from '@leadwire/test-kit'
 import { simpleParser } from 'mailparser'
 import type { RequestOptions } from '../client'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 import { type CalendarFacts, calendarFacts } from './calendar.fixture'
 
 interface Entry {
@@ -20,13 +20,13 @@ interface Message extends CalendarFacts {
   title: string
 }
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 let [sam, kim] = [0, 0]
 const SAM = 'sam@example.com'
 const KIM = 'kim@example.com'
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
   const newUser = async (email: string) =>
     (await tenant.send('POST', '/manage/users', { json: { email, name: email.split('@')[0] } })).id

@@ -1,10 +1,11 @@
 import { eventually } from '@leadwire/test-kit'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { Client as Database } from 'pg'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
   tenant = await stage.newTenant()
 })
 afterAll(() => stage.stop())
@@ -66,10 +67,14 @@ test('nothing of it stays in the outbox, though nobody subscribes', async () => 
   const lonely = await stage.newTenant()
   const { reference } = await lonely.createLead()
   await lonely.send('PATCH', `/leads/${reference}`, { json: { status: 'sold' } })
-  await eventually(async () => {
-    const { health } = stage.system.services.find(({ name }) => name === 'leads-service')!
-    const text = await (await fetch(`${health}/metrics`)).text()
-    const waiting = text.split('\n').filter((line) => line.startsWith('leadwire_outbox_events{'))
-    expect(waiting.map((line) => line.split(' ').at(-1))).toEqual(['0', '0'])
-  })
+  const database = new Database({ connectionString: stage.system.databases.leads.url })
+  await database.connect()
+  try {
+    await eventually(async () => {
+      const { rows } = await database.query('SELECT FROM outbox WHERE lead_reference = $1', [reference])
+      expect(rows).toEqual([])
+    })
+  } finally {
+    await database.end()
+  }
 })

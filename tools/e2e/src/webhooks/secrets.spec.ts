@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { eventually, type ReceivedRequest } from '@leadwire/test-kit'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage()
+  stage = await joinStage()
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+import { eventually, joinSystem, type Receiver, type SharedSystem, startReceiver } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
@@ -10,7 +10,7 @@ const LEAD = {
   ...{ postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
 }
 
-let system: System
+let system: SharedSystem
 let receiver: Receiver
 let id: number
 
@@ -22,7 +22,7 @@ const ask = async (path: string, body: object) => {
 }
 
 beforeAll(async () => {
-  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+  ;[system, receiver] = await Promise.all([joinSystem(), startReceiver()])
   id = (await ask('/manage/webhook-endpoints', { url: receiver.url })).json.data.id
 })
 afterAll(async () => {

@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+import { eventually, joinSystem, type Receiver, type SharedSystem, startReceiver } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
-let system: System
+let system: SharedSystem
 let receiver: Receiver
 
 beforeAll(async () => {
-  ;[system, receiver] = await Promise.all([startSystem(), startReceiver()])
+  ;[system, receiver] = await Promise.all([joinSystem(), startReceiver()])
 })
 afterAll(async () => {
   await system?.stop()

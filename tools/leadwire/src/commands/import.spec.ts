@@ -3,15 +3,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, type System, startSystem } from '@leadwire/test-kit'
+import { eventually, joinSystem, type SharedSystem } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
-let system: System
+let system: SharedSystem
 let folder: string
 
 beforeAll(async () => {
-  system = await startSystem()
+  system = await joinSystem()
   folder = await mkdtemp(join(tmpdir(), 'leadwire-import-'))
 })
 afterAll(async () => {

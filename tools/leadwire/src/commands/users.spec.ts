@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type System, startSystem } from '@leadwire/test-kit'
+import { joinSystem, type SharedSystem } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
-let system: System
+let system: SharedSystem
 let env: NodeJS.ProcessEnv
 
 beforeAll(async () => {
-  system = await startSystem()
+  system = await joinSystem()
   const grpcOf = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   env = {
     ...process.env,
