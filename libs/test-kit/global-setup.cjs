@@ -1,5 +1,5 @@
-// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. One system, started when a spec
-// file first asks for it, for the files that need only accounts of their own (joinSystem). This runs before any transform is
+// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. One system for the
+// files that need only accounts of their own (joinSystem), for each set of settings, started when a file first asks for it. This runs before any transform is
 // set up, so it uses what was built.
 const { existsSync } = require('node:fs')
 const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
@@ -43,11 +43,13 @@ module.exports = async () => {
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
   if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
   else process.env.LEADWIRE_TEST_MINIO = minio
-  const shared = { system: undefined }
-  const door = createServer(async (_request, response) => {
+  const shared = {}
+  const door = createServer(async ({ url }, response) => {
+    const { pathname, searchParams } = new URL(url, 'http://door')
+    const env = { ...SHARED, ...Object.fromEntries(searchParams) }
     try {
-      shared.system ??= require('./dist').startSystem({ env: SHARED, tls: false })
-      response.end(JSON.stringify(await shared.system))
+      shared[url] ??= require('./dist').startSystem({ env, tls: pathname === '/tls' })
+      response.end(JSON.stringify(await shared[url]))
     } catch (error) {
       response.writeHead(500).end(String(error))
     }

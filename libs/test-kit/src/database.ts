@@ -27,7 +27,8 @@ export async function createDatabase({
 } = {}): Promise<TestDatabase> {
   const unique = `${name}_${randomUUID().slice(0, 8)}`
   await asAdmin(server, async (admin) => {
-    const source = template ? ` template ${admin.escapeIdentifier(template)}` : ''
+    // Costs half of what a copy through the log does.
+    const source = template ? ` template ${admin.escapeIdentifier(template)} strategy file_copy` : ''
     await admin.query(`create database ${admin.escapeIdentifier(unique)}${source}`)
   })
   const drop = () =>

@@ -87,23 +87,25 @@ export type SharedSystem = Pick<
 >
 
 /**
- * The system with default settings that all spec files of a run share, with an account of this file's own. It is started for
- * the first of them and stopped at the end of the run (global-setup.cjs).
+ * The system with these settings (on TLS under LEADWIRE_TEST_TLS=1) that all spec files of a run share, with an account of
+ * this file's own. It is started for the first of them and stopped at the end of the run (global-setup.cjs).
  */
-export async function joinSystem(): Promise<SharedSystem> {
-  // The shared one is not encrypted.
-  if (process.env['LEADWIRE_TEST_TLS'] === '1') return startSystem()
-  const answer = await fetch(fromGlobalSetup('LEADWIRE_TEST_SYSTEM'))
+export async function joinSystem({ env }: Pick<SystemOptions, 'env'> = {}): Promise<SharedSystem> {
+  const path = process.env['LEADWIRE_TEST_TLS'] === '1' ? '/tls' : '/'
+  const answer = await fetch(`${fromGlobalSetup('LEADWIRE_TEST_SYSTEM')}${path}?${new URLSearchParams(env)}`)
   if (!answer.ok) throw new Error(await answer.text())
-  const system = (await answer.json()) as SharedSystem
-  const newAccount = accountsOf(system.services, system.serviceToken)
+  const system = (await answer.json()) as SharedSystem & Pick<System, 'tls'>
+  const newAccount = accountsOf(system)
   return { ...system, ...(await newAccount('Spec')), createAccount: newAccount, stop: async () => undefined }
 }
 
-const accountsOf = (services: ServicePlan[], serviceToken: string, tls?: ServicesTls) => (name: string) => {
-  const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-  return (globalThis.leadwireCreateAccount ?? createAccount)({ grpc, tokens: [serviceToken], tls }, name)
-}
+const accountsOf =
+  ({ services, serviceToken, tls }: Pick<System, 'services' | 'serviceToken' | 'tls'>) =>
+  (name: string) => {
+    const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
+    const make = globalThis.leadwireCreateAccount ?? createAccount
+    return make({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
+  }
 
 /**
  * The four services as they were built, on databases, a nats-server and a file store of this spec file's own. Takes
@@ -162,7 +164,7 @@ export async function startSystem({
   }
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name, root)))
-    const newAccount = accountsOf(services, serviceToken, tls?.files)
+    const newAccount = accountsOf({ services, serviceToken, tls })
     const { account, token } = await newAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }

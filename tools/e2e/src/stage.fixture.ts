@@ -53,7 +53,6 @@ export type Stage<Of extends SharedSystem = System> = {
   stop(): Promise<void>
 }
 
-/** A stage of what all spec files of a run share. */
 export type SharedStage = Stage<SharedSystem>
 
 const remote = process.env['LEADWIRE_E2E_URL']
@@ -62,8 +61,9 @@ const remote = process.env['LEADWIRE_E2E_URL']
 export const startStage = async (options: SystemOptions = {}): Promise<Stage> =>
   stageOf(await (remote ? remoteSystem(remote, options) : startSystem(options)))
 
-export const joinStage = async (): Promise<SharedStage> =>
-  stageOf(await (remote ? remoteSystem(remote, {}) : joinSystem()))
+/** With the one that all spec files of a run share that want these settings. */
+export const joinStage = async (options: Pick<SystemOptions, 'env'> = {}): Promise<SharedStage> =>
+  stageOf(await (remote ? remoteSystem(remote, options) : joinSystem(options)))
 
 function stageOf<Of extends SharedSystem>(system: Of): Stage<Of> {
   const closing: (() => Promise<unknown>)[] = []

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { eventually } from '@leadwire/test-kit'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 
-let stage: Stage
+let stage: SharedStage
 let tenant: Tenant
 beforeAll(async () => {
-  stage = await startStage({ env: { DUPLICATE_WINDOW: '90d' } })
+  stage = await joinStage({ env: { DUPLICATE_WINDOW: '90d' } })
 })
 afterAll(() => stage.stop())
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { eventually, type Receiver, type System, startReceiver, startSystem } from '@leadwire/test-kit'
+import { eventually, joinSystem, type Receiver, type SharedSystem, startReceiver } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../dist/main.js')
 
@@ -18,14 +18,11 @@ const EVENTS = [
   'lead.erased',
 ]
 
-let system: System
+let system: SharedSystem
 let receiver: Receiver
 
 beforeAll(async () => {
-  ;[system, receiver] = await Promise.all([
-    startSystem({ env: { DUPLICATE_WINDOW: '90d' } }),
-    startReceiver(),
-  ])
+  ;[system, receiver] = await Promise.all([joinSystem({ env: { DUPLICATE_WINDOW: '90d' } }), startReceiver()])
   const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({
     url: receiver.url,
