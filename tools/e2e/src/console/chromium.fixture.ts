@@ -38,9 +38,14 @@ export type Tab = {
 }
 
 /** A tab of a browser of its own: nothing is kept from another one. */
-export async function openTab(browser: Browser, { width = 1280 }: { width?: number } = {}): Promise<Tab> {
+export async function openTab(
+  browser: Browser,
+  { width = 1280, colorScheme = 'light' }: { width?: number; colorScheme?: 'light' | 'dark' } = {},
+): Promise<Tab> {
   const context = await browser.newContext({
     viewport: { width, height: 800 },
+    colorScheme,
+    reducedMotion: 'reduce',
     timezoneId: 'Europe/London',
   })
   context.setDefaultTimeout(60_000)

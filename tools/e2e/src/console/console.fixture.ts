@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { SharedStage, Tenant } from '../stage.fixture'
-import { COLOR_SCHEMES, violations } from './axe.fixture'
+import { SCREENS, violations } from './axe.fixture'
 import { findChromium, openTab, startChromium, type Tab } from './chromium.fixture'
 
 const chromium = findChromium()
@@ -12,6 +12,12 @@ if (!chromium) {
 
 /** LEADWIRE_PICTURES=1: pictures of all pages go there. */
 const PICTURES = process.env['LEADWIRE_PICTURES'] === '1' && join(__dirname, '../../pictures')
+
+/** Settings under which deliveries are soon exhausted. */
+export const IMPATIENT = {
+  ...{ WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' },
+  WEBHOOK_SOURCE_ADDRESSES: '192.0.2.10, 2001:db8::/64',
+}
 
 /** What a test of the console works with; its account and its tab are its own. */
 export interface ConsoleWorld<Of extends SharedStage = SharedStage> {
@@ -26,7 +32,7 @@ export interface ConsoleWorld<Of extends SharedStage = SharedStage> {
   /** Opens an address below /console, and signs in there. */
   open(path?: string, token?: string): Promise<void>
   heading(name: string | RegExp): ReturnType<Page['getByRole']>
-  /** Checks the page that is shown with axe, in both themes and at a desk's and a phone's width. */
+  /** Checks the page that is shown with axe, at a desk's width in the light theme and at a phone's in the dark one. */
   inspect(name: string): Promise<void>
 }
 
@@ -62,18 +68,13 @@ export const describeConsole = <Of extends SharedStage>(
       inspect: async (picture) => {
         const { page } = world
         if (PICTURES) mkdirSync(PICTURES, { recursive: true })
-        for (const width of [1280, 360]) {
+        for (const { width, colorScheme } of SCREENS) {
           await page.setViewportSize({ width, height: 800 })
-          for (const colorScheme of COLOR_SCHEMES) {
-            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-            const where = `${picture}-${width}-${colorScheme}`
-            expect([where, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
-              where,
-              width,
-            ])
-            expect([where, await violations(page, colorScheme)]).toEqual([where, []])
-            if (PICTURES) await page.screenshot({ path: join(PICTURES, `${where}.png`), fullPage: true })
-          }
+          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+          const where = `${picture}-${width}-${colorScheme}`
+          expect([where, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([where, width])
+          expect([where, await violations(page)]).toEqual([where, []])
+          if (PICTURES) await page.screenshot({ path: join(PICTURES, `${where}.png`), fullPage: true })
         }
         await page.setViewportSize({ width: 1280, height: 800 })
         await page.emulateMedia({ colorScheme: 'light' })

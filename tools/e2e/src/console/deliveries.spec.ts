@@ -3,13 +3,12 @@ import { createHmac } from 'node:crypto'
 import { promisify } from 'node:util'
 import { fillDeliveries, openSql } from '@leadwire/fill'
 import { eventually } from '@leadwire/test-kit'
-import { startStage } from '../stage.fixture'
-import { describeConsole } from './console.fixture'
+import { joinStage } from '../stage.fixture'
+import { describeConsole, IMPATIENT } from './console.fixture'
 
 const MARKUP = '<img src=x onerror="alert(1)"><script>alert(2)</script>'
 
-const start = () =>
-  startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' } })
+const start = () => joinStage({ env: IMPATIENT })
 
 describeConsole('deliveries in the console', start, (world) => {
   const { heading, open } = world

@@ -1,12 +1,8 @@
 import { eventually } from '@leadwire/test-kit'
-import { startStage } from '../stage.fixture'
-import { describeConsole } from './console.fixture'
+import { joinStage } from '../stage.fixture'
+import { describeConsole, IMPATIENT } from './console.fixture'
 
-const env = {
-  ...{ WEBHOOK_RETRY_SCHEDULE: '300ms,300ms,300ms,300ms,300ms', WEBHOOK_TIMEOUT: '1s' },
-  WEBHOOK_SOURCE_ADDRESSES: '192.0.2.10, 2001:db8::/64',
-}
-const start = () => startStage({ env })
+const start = () => joinStage({ env: IMPATIENT })
 
 describeConsole('endpoints in the console', start, (world) => {
   const { heading, open } = world

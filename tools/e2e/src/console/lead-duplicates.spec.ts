@@ -1,8 +1,8 @@
 import { eventually } from '@leadwire/test-kit'
-import { startStage } from '../stage.fixture'
+import { joinStage } from '../stage.fixture'
 import { describeConsole } from './console.fixture'
 
-const start = () => startStage({ env: { DUPLICATE_WINDOW: '90d' } })
+const start = () => joinStage({ env: { DUPLICATE_WINDOW: '90d' } })
 describeConsole('duplicates of a lead in the console', start, (world) => {
   const { heading, open } = world
   const main = () => world.page.getByRole('main')

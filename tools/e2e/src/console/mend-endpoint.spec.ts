@@ -1,11 +1,11 @@
 import { eventually } from '@leadwire/test-kit'
 import type { Locator } from 'playwright-core'
-import { startStage } from '../stage.fixture'
-import { describeConsole } from './console.fixture'
+import { joinStage } from '../stage.fixture'
+import { describeConsole, IMPATIENT } from './console.fixture'
 
 const MOST_CLICKS = 12
 
-const start = () => startStage({ env: { WEBHOOK_RETRY_SCHEDULE: '200ms,200ms,200ms,200ms,200ms' } })
+const start = () => joinStage({ env: IMPATIENT })
 describeConsole('support', start, (world) => {
   test(`finds, understands and mends a failing endpoint and sends what waited, in ${MOST_CLICKS} clicks at most`, async () => {
     const { tenant, heading } = world

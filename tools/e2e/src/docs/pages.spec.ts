@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { COLOR_SCHEMES, violations } from '../console/axe.fixture'
+import { SCREENS, violations } from '../console/axe.fixture'
 import { findChromium, openTab, startChromium, type Tab } from '../console/chromium.fixture'
-import { type Stage, startStage } from '../stage.fixture'
+import { joinStage, type SharedStage } from '../stage.fixture'
 
 const GUIDES = readdirSync(resolve(__dirname, '../../../../docs/guides')).map((file) =>
   file.replace('.md', ''),
@@ -32,76 +32,77 @@ const BEYOND_THE_EDGE = `(function beyond(root) {
 })(document)`
 
 suite('pages in a browser', () => {
-  let stage: Stage
+  let stage: SharedStage
   let browser: Browser
   let tab: Tab
 
   beforeAll(async () => {
-    ;[stage, browser] = await Promise.all([startStage(), startChromium(chromium!)])
+    ;[stage, browser] = await Promise.all([joinStage(), startChromium(chromium!)])
   })
   afterAll(async () => {
     await browser?.close()
     await stage?.stop()
   })
-  afterEach(async () => {
-    await tab.close()
-    expect(tab.complaints).toEqual([])
-  })
+  afterEach(() => expect(tab.complaints.splice(0)).toEqual([]))
 
-  const open = async (path: string, screen: { width?: number } = {}) => {
-    tab = await openTab(browser, screen)
+  const open = async (path: string) => {
     await tab.page.goto(stage.system.baseUrl + path)
     return tab.page
   }
 
-  describe.each([{ width: 1280 }, { width: 375 }])('$width pixels wide', (screen) => {
-    test.each(PAGES)('%s fits, and axe finds nothing in it, in both themes', async (path) => {
-      const page = await open(path, screen)
+  describe.each(SCREENS)('$width pixels wide, $colorScheme', (screen) => {
+    beforeAll(async () => {
+      tab = await openTab(browser, screen)
+    })
+    afterAll(() => tab.close())
+
+    test.each(PAGES)('%s fits, and axe finds nothing in it', async (path) => {
+      const page = await open(path)
       const words = REFERENCE[path]
-      for (const colorScheme of COLOR_SCHEMES) {
-        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-        if (words) {
-          // The reference fades from one theme to the other.
-          await page.reload()
-          await page.getByRole('main').getByText(words).filter({ visible: true }).first().waitFor()
-        }
-        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(screen.width)
-        expect(await page.evaluate(BEYOND_THE_EDGE)).toEqual([])
-        expect([colorScheme, await violations(page, colorScheme)]).toEqual([colorScheme, []])
-      }
+      if (words) await page.getByRole('main').getByText(words).filter({ visible: true }).first().waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(screen.width)
+      expect(await page.evaluate(BEYOND_THE_EDGE)).toEqual([])
+      expect(await violations(page)).toEqual([])
     })
   })
 
-  test('guides are read one after another to the last', async () => {
-    const page = await open('/')
-    await page.getByRole('main').getByRole('link', { name: 'Guides' }).click()
-    const all = page.getByRole('navigation', { name: 'Guides' }).getByRole('link')
-    const turn = page.getByRole('navigation', { name: 'Previous and next' })
-    await turn.waitFor()
-    const titles = await all.allInnerTexts()
-    expect(titles).toHaveLength(GUIDES.length)
-    for (const title of titles) {
-      await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
-      if (title !== titles.at(-1)) await turn.getByRole('link', { name: 'Next' }).click()
-    }
-    expect(await turn.getByRole('link').allInnerTexts()).toEqual([expect.stringMatching(/^Previous/)])
-  })
+  describe('in a tab of its own', () => {
+    beforeEach(async () => {
+      tab = await openTab(browser)
+    })
+    afterEach(() => tab.close())
 
-  test('a block of a guide is copied as it stands', async () => {
-    const page = await open('/docs/guides/first-lead')
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-    const block = page.getByRole('figure').filter({ hasText: '// create-lead.mjs' })
-    await block.getByRole('button', { name: 'Copy' }).click()
-    await block.getByRole('button', { name: 'Copied' }).waitFor()
-    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
-      /^\/\/ create-lead\.mjs\nconst response.*\$\{data\.customer\.name\}`\)$/s,
-    )
-  })
+    test('guides are read one after another to the last', async () => {
+      const page = await open('/')
+      await page.getByRole('main').getByRole('link', { name: 'Guides' }).click()
+      const all = page.getByRole('navigation', { name: 'Guides' }).getByRole('link')
+      const turn = page.getByRole('navigation', { name: 'Previous and next' })
+      await turn.waitFor()
+      const titles = await all.allInnerTexts()
+      expect(titles).toHaveLength(GUIDES.length)
+      for (const title of titles) {
+        await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+        if (title !== titles.at(-1)) await turn.getByRole('link', { name: 'Next' }).click()
+      }
+      expect(await turn.getByRole('link').allInnerTexts()).toEqual([expect.stringMatching(/^Previous/)])
+    })
 
-  test('the reference leads to the console', async () => {
-    const page = await open('/docs')
-    await page.getByRole('link', { name: 'Console', exact: true }).click()
-    await page.waitForURL('**/console')
-    expect(await page.title()).toMatch(/console/)
+    test('a block of a guide is copied as it stands', async () => {
+      const page = await open('/docs/guides/first-lead')
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      const block = page.getByRole('figure').filter({ hasText: '// create-lead.mjs' })
+      await block.getByRole('button', { name: 'Copy' }).click()
+      await block.getByRole('button', { name: 'Copied' }).waitFor()
+      expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
+        /^\/\/ create-lead\.mjs\nconst response.*\$\{data\.customer\.name\}`\)$/s,
+      )
+    })
+
+    test('the reference leads to the console', async () => {
+      const page = await open('/docs')
+      await page.getByRole('link', { name: 'Console', exact: true }).click()
+      await page.waitForURL('**/console')
+      expect(await page.title()).toMatch(/console/)
+    })
   })
 })
