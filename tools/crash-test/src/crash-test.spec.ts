@@ -4,12 +4,12 @@ import { render } from './report'
 const SEED = 20_261_124
 
 // `npm run crash-test` goes on for longer, with other seeds.
-test(`a minute of kills and freezes lose nothing (seed ${SEED})`, async () => {
+test(`half a minute of kills and freezes loses nothing (seed ${SEED})`, async () => {
   const report = await crashTest({
-    ...{ seed: SEED, minutes: 1, machines: false, asynchronous: false },
+    ...{ seed: SEED, minutes: 0.5, machines: false, asynchronous: false },
     say: () => {},
   })
   if (report.errors.length > 0) throw new Error(render(report))
-  expect(report.hazards.length).toBeGreaterThan(5)
+  expect(report.hazards.length).toBeGreaterThan(3)
   expect(report.verdict.accepted).toBeGreaterThan(100)
 }, 600_000)

@@ -204,7 +204,7 @@ if (!hasContainers)
   console.warn('Skipped: unshare --pid needs root here, so two containers on one folder were not tried.')
 
 inContainers('a data folder that two containers share', () => {
-  test('serves one stack at a time, whose processes the other can not see', async () => {
+  test('serves one stack at a time, and none while a server lives on that lost its stack', async () => {
     const first = start([], await port())
     await isReady(first)
     const second = start([], await port(), CONTAINER)
@@ -212,8 +212,18 @@ inContainers('a data folder that two containers share', () => {
     expect(second.output.stderr).toContain(
       `a stack runs on ${first.data} already (pid ${first.child.pid} on `,
     )
-    first.child.kill('SIGINT')
-    expect(await first.ended).toBe(0)
+    const { pids } = await dev(first)
+    // Frozen, it can't end with its parent.
+    process.kill(pids.postgres, 'SIGSTOP')
+    try {
+      first.child.kill('SIGKILL')
+      await first.ended
+      const third = start([], await port(), CONTAINER)
+      expect(await third.ended).toBe(1)
+      expect(third.output.stderr).toContain(`still runs on ${first.data}`)
+    } finally {
+      process.kill(pids.postgres, 'SIGCONT')
+    }
   })
 
   test('is free after kill -9, and has its data', async () => {
@@ -226,22 +236,5 @@ inContainers('a data folder that two containers share', () => {
     expect(await dev(second)).toMatchObject({ account, token })
     second.child.kill('SIGINT')
     expect(await second.ended).toBe(0)
-  })
-
-  test('is not free while a server lives on that lost its stack', async () => {
-    const first = start([], await port())
-    await isReady(first)
-    const { pids } = await dev(first)
-    // Frozen, it can't end with its parent.
-    process.kill(pids.postgres, 'SIGSTOP')
-    try {
-      first.child.kill('SIGKILL')
-      await first.ended
-      const second = start([], await port(), CONTAINER)
-      expect(await second.ended).toBe(1)
-      expect(second.output.stderr).toContain(`still runs on ${first.data}`)
-    } finally {
-      process.kill(pids.postgres, 'SIGCONT')
-    }
   })
 })

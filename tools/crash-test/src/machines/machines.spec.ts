@@ -11,7 +11,7 @@ test(`a machine of each kind is lost for good, and nothing with it (seed ${SEED}
   )
   if (!minio) return
   const report = await crashTest({
-    ...{ seed: SEED, minutes: 1, machines: true, asynchronous: false },
+    ...{ seed: SEED, minutes: 0.5, machines: true, asynchronous: false },
     say: () => {},
   })
   if (report.errors.length > 0) throw new Error(render(report))

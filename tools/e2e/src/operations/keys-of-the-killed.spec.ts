@@ -25,7 +25,7 @@ const untilDone = async (ask: () => Promise<Answer>): Promise<Answer> => {
     const answer = await ask()
     if (answer.status === 200) return answer
     if (!mayAskAgain(answer)) throw new Error(`${answer.status}: ${answer.text}`)
-    await pause(50)
+    await pause(200)
   }
 }
 

@@ -4,7 +4,7 @@ import { eventually } from '@leadwire/test-kit'
 import { createClient } from '../client'
 import { LEAD } from '../stage.fixture'
 
-const APART_MS = 20
+const APART_MS = 80
 
 export type Failure = { status: number | 'unreachable'; body: string }
 
@@ -23,7 +23,7 @@ export type Load = {
 }
 
 /**
- * Clients that create leads, up to 200 a second, and, like sensible ones, try again under the same Idempotency-Key until
+ * Clients that create leads, up to 50 a second, and, like sensible ones, try again under the same Idempotency-Key until
  * they are answered 200. They rotate over the addresses.
  */
 export function startLoad({

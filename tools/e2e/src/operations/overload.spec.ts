@@ -8,7 +8,7 @@ import { LEAD, type Stage, startStage, type Tenant } from '../stage.fixture'
 /** Clients that keep all services busy, and ten times as many. */
 const ENOUGH = 24
 const TOO_MANY = 240
-const SECONDS = 4
+const SECONDS = 2
 /** Takes a hundred times as long as a lead without quotes. */
 const ITEM = {
   ...{ product_style_id: 1, name: 'Casement window', price: 48_213, format: 'range', status: 'active' },

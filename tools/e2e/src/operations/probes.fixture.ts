@@ -18,7 +18,7 @@ export type Probe = {
 
 /** A request has 10 s; the rest is for a busy machine. */
 const ANSWERED_WITHIN_MS = 20_000
-const PAUSE_MS = 50
+const PAUSE_MS = 150
 const AT_ONCE: Partial<Record<Kind, number>> = { create: 2 }
 
 export type Probes = Awaited<ReturnType<typeof startProbes>>

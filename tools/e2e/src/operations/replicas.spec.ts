@@ -34,7 +34,7 @@ const everyLeadIsTold = () =>
 test('two copies of each serve as one: what one gateway took the other shows, and each lead is told once', async () => {
   expect(bases).toHaveLength(2)
   load = startLoad({ bases, token: tenant.token })
-  await load.moves(200)
+  await load.moves(100)
   await load.stop()
   expect(failures()).toEqual([])
   await everyLeadIsTold()

@@ -7,7 +7,7 @@ import { type Client, createClient } from '../client'
 const SMALL = 12_000
 const LARGE = Number(process.env['LEADWIRE_SCALE_ROWS'] ?? 36_000)
 /** How often each request is sent: a statement's plan may change after five executions. */
-const TIMES = 8
+const TIMES = 6
 
 let system: System
 let client: Client

@@ -5,7 +5,7 @@ import { createClient, type RequestOptions } from '../client'
 import { LEAD, type Lead } from '../stage.fixture'
 
 const CLIENTS = 3
-const APART_MS = 60
+const APART_MS = 200
 
 export type MixedLoad = ReturnType<typeof startMixedLoad>
 
