@@ -1,6 +1,6 @@
-// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. One system for the
-// files that need only accounts of their own (joinSystem), for each set of settings, started when a file first asks for it. This runs before any transform is
-// set up, so it uses what was built.
+// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. For files that need only accounts of
+// their own (joinSystem), one system for each set of settings, started when a file first asks for it. This runs before any
+// transform is set up, so it uses what was built.
 const { existsSync } = require('node:fs')
 const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
 const { createServer } = require('node:http')

@@ -77,7 +77,7 @@ test.each([
   'files-service',
 ])('%s is killed: leads are taken all the while', async (name) => {
   await kill(name)
-  await load.moves(50)
+  await load.moves(20)
   await restart(name)
   await expectNothingLost()
   expect(load.failures).toEqual([])
@@ -90,7 +90,7 @@ test.each([
   'NATS is killed and %s: leads are taken all the while',
   async (_what, empty) => {
     await stage.system.nats.kill()
-    await load.moves(50)
+    await load.moves(20)
     await stage.system.nats.restart({ empty })
     await expectNothingLost()
     expect(load.failures).toEqual([])

@@ -95,7 +95,7 @@ test.each([
   load = startLoad({ bases, token: tenant.token })
   await load.moves(20)
   await stage.system.kill(name)
-  await load.moves(50)
+  await load.moves(20)
   await stage.system.restart(name)
   await load.moves(20)
   await load.stop()
