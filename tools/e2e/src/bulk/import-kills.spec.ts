@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
-const names = Array.from({ length: 3000 }, (_, index) => `Lead ${index + 1}`)
+const names = Array.from({ length: 6000 }, (_, index) => `Lead ${index + 1}`)
 // A quoted cell at the end of a row, and rows of several lines: an import stands at the byte where it goes on.
 const quoted = csvOf(names).replaceAll(',open\n', ',"open"\r\n').replaceAll('Ada,', '"A\nda",')
 const lines = ndjsonOf(names.map((name) => ({ name })))
