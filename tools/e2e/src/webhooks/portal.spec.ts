@@ -100,7 +100,7 @@ test('one that was revoked, or is over, opens nothing', async () => {
 
 test('when the endpoint is deleted, its session finds nothing, and its links open none', async () => {
   await tenant.createLead()
-  const deliveries = async (token?: string) =>
+  const deliveries = async (token = tenant.token) =>
     (await tenant.client.request<{ data: { id: number }[] }>('GET', '/manage/deliveries', { token })).json
       .data
   await eventually(async () => expect(await deliveries()).toHaveLength(1))
