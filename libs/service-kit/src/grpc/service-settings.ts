@@ -1,5 +1,6 @@
 import {
   databaseUrl,
+  healthPort,
   host,
   isSet,
   logLevel,
@@ -32,7 +33,7 @@ export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
   LOG_LEVEL: logLevel(),
   HOST: host({ default: '127.0.0.1' }),
   GRPC_PORT: port(),
-  HEALTH_PORT: port(),
+  HEALTH_PORT: healthPort(env, 'GRPC_PORT'),
   DATABASE_URL: databaseUrl(),
   DATABASE_PASSWORD: secret(),
   DATABASE_PASSWORD_COMMAND: passwordCommand(env),
