@@ -8,10 +8,10 @@ if (!WEBHOOK_SECRET) {
   console.error('Set WEBHOOK_SECRET to the secret of the endpoint.')
   process.exit(1)
 }
-// What follows whsec_ stands for bytes. Any other secret is its own key.
-const KEY = WEBHOOK_SECRET.startsWith('whsec_')
-  ? Buffer.from(WEBHOOK_SECRET.slice(6), 'base64')
-  : WEBHOOK_SECRET
+// whsec_ and base64 stand for bytes. Any other secret is its own key.
+const ENCODED = WEBHOOK_SECRET.startsWith('whsec_') ? WEBHOOK_SECRET.slice(6) : ''
+const BYTES = Buffer.from(ENCODED, 'base64')
+const KEY = ENCODED && BYTES.toString('base64') === ENCODED ? BYTES : WEBHOOK_SECRET
 const MAX_BYTES = 8 * 1024 * 1024
 
 // Here your program stores the lead. It has not arrived before that.

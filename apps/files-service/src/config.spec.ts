@@ -43,6 +43,12 @@ test('without keys a bucket is opened by the identity of the machine or pod, and
   })
 })
 
+test('HEALTH_PORT is not HTTP_PORT', () => {
+  expect(errorsOf({ ...PORTS, STORE_URL: 'file:///data', HEALTH_PORT: PORTS.HTTP_PORT })).toEqual({
+    HEALTH_PORT: '4001 is the port of HTTP_PORT, too',
+  })
+})
+
 test('every error is reported at once', () => {
   expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
     S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   caFile,
+  healthPort,
   host,
   isSet,
   logLevel,
@@ -59,7 +60,7 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
     }),
     HOST: host({ default: '127.0.0.1' }),
     HTTP_PORT: port(),
-    HEALTH_PORT: port(),
+    HEALTH_PORT: healthPort(env, 'HTTP_PORT'),
     ...serviceTokenSettings(env),
     ...tlsSettings(env),
     ...traceSettings(),

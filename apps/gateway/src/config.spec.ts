@@ -62,6 +62,12 @@ test.each(['TRUSTED_PROXIES', 'WEBHOOK_SOURCE_ADDRESSES'] as const)('%s are addr
     expect(() => read(`10.0.0.1, ${wrong}`)).toThrow(`${name}: no address or CIDR range: ${wrong}`)
 })
 
+test.each([{ PORT: '4001' }, { HEALTH_PORT: '3000' }])('HEALTH_PORT is not PORT: %j', (ports) => {
+  expect(() => readGatewayConfig({ ...NEEDED, ...ports })).toThrow(
+    /^HEALTH_PORT: \d+ is the port of PORT, too$/,
+  )
+})
+
 test.each([
   ['600/1m', { requests: 600, windowMs: 60_000 }],
   ['1/1s', { requests: 1, windowMs: 1000 }],

@@ -1,13 +1,14 @@
-import { isIP } from 'node:net'
 import {
   bool,
   count,
+  entriesOf,
+  healthPort,
   host,
   httpUrls,
+  isRange,
   logLevel,
   makeValidator,
   parseDuration,
-  parseList,
   port,
   readConfig,
   serviceTokenSettings,
@@ -28,22 +29,6 @@ const publicUrl = makeValidator<string | undefined>((text) => {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
 })
 
-const isRange = (entry: string): boolean => {
-  const [address = '', bits, ...rest] = entry.split('/')
-  const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return (
-    widest > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= widest))
-  )
-}
-
-const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
-  makeValidator<string[]>((text) => {
-    const entries = parseList(text)
-    const wrong = entries.filter((entry) => !isEntry(entry))
-    if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
-    return entries
-  })
-
 const ranges = entriesOf(isRange, 'address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
@@ -63,13 +48,15 @@ const isOrigin = (text: string): boolean =>
 
 const origins = entriesOf(isOrigin, 'origin such as https://app.example')
 
+const DEFAULT_PORT = 3000
+
 /** Throws a ConfigError with every error. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     LOG_LEVEL: logLevel(),
     HOST: host({ default: '127.0.0.1' }),
-    PORT: port({ default: 3000 }),
-    HEALTH_PORT: port(),
+    PORT: port({ default: DEFAULT_PORT }),
+    HEALTH_PORT: healthPort(env, 'PORT', DEFAULT_PORT),
     LEADS_SERVICE_URL: str(),
     FILES_SERVICE_URL: httpUrls(env),
     WEBHOOK_SERVICE_URL: str(),

@@ -37,3 +37,40 @@ test.each([
   expect(() => proxyOf(text)).toThrow(
     /^WEBHOOK_PROXY: is no http:\/\/\[user:password@\]host\[:port\] or https:\/\/ URL$/,
   ))
+
+const settingOf = (name: keyof ReturnType<typeof readWebhookConfig>, text: string) =>
+  readWebhookConfig({ ...NEEDED, [name]: text })[name]
+
+test('WEBHOOK_ALLOW_HOSTS are host names, addresses and ranges', () => {
+  const entries = ['10.0.0.0/8', '192.0.2.1', '::1', '[fd00::1]', 'fd00::/8', 'my_host', 'Hooks.Internal.']
+  expect(settingOf('WEBHOOK_ALLOW_HOSTS', entries.join(', '))).toEqual(entries)
+  const wrong = [
+    '10.0.0.0/33',
+    'http://x',
+    'host:80',
+    '*',
+    'foo bar',
+    '*.internal',
+    '10.0.0.300',
+    '127.1',
+    'a/8',
+  ]
+  for (const entry of wrong)
+    expect(() => settingOf('WEBHOOK_ALLOW_HOSTS', `localhost,${entry}`)).toThrow(
+      `WEBHOOK_ALLOW_HOSTS: no host name, address or CIDR range: ${entry}`,
+    )
+})
+
+test.each([
+  ['WEBHOOK_TIMEOUT', '0s'],
+  ['WEBHOOK_TIMEOUT', '99ms'],
+  ['SMTP_TIMEOUT', '0s'],
+  ['WEBHOOK_RETRY_SCHEDULE', '60s,,5m'],
+  ['WEBHOOK_RETRY_SCHEDULE', ','],
+  ['HEALTH_PORT', NEEDED.GRPC_PORT],
+] as const)('%s=%s is refused', (name, text) => expect(() => settingOf(name, text)).toThrow(`${name}: `))
+
+test('short times, and spaces in a schedule, are accepted', () => {
+  expect(settingOf('WEBHOOK_TIMEOUT', '100ms')).toBe(100)
+  expect(settingOf('WEBHOOK_RETRY_SCHEDULE', '0s, 5m')).toEqual([0, 300_000])
+})

@@ -1,4 +1,5 @@
 import * as settings from '@leadwire/service-kit/runtime'
+import { isAllowable } from './egress/egress-guard'
 import { mailSender, mailTarget } from './notifications/mail-settings'
 
 const DAY_MS = 24 * 3_600_000
@@ -8,11 +9,9 @@ const disableAfter = settings.makeValidator<number>((text) =>
   text === 'off' ? Number.POSITIVE_INFINITY : settings.parseDuration(/^\d+$/.test(text) ? `${text}s` : text),
 )
 
-const durations = settings.makeValidator<number[]>((text) =>
-  settings.parseList(text).map(settings.parseDuration),
-)
+const durations = settings.makeValidator<number[]>((text) => text.split(',').map(settings.parseDuration))
 
-const list = settings.makeValidator<string[]>(settings.parseList)
+const allowedHosts = settings.entriesOf(isAllowable, 'host name, address or CIDR range')
 
 /** WEBHOOK_PROXY. It may hold a password: no message repeats it. */
 const proxyUrl = settings.makeValidator<URL | undefined>((text) => {
@@ -30,8 +29,8 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
   settings.readConfig(env, {
     ...settings.grpcServiceSettings(env),
     WEBHOOK_RETRY_SCHEDULE: durations({ default: [60_000, 300_000, 900_000, 1_800_000, 3_600_000] }),
-    WEBHOOK_TIMEOUT: settings.duration({ default: 10_000 }),
-    WEBHOOK_ALLOW_HOSTS: list({ default: [] }),
+    WEBHOOK_TIMEOUT: settings.timeout({ default: 10_000 }),
+    WEBHOOK_ALLOW_HOSTS: allowedHosts({ default: [] }),
     /** Every delivery goes through this HTTP proxy. */
     WEBHOOK_PROXY: proxyUrl({ default: undefined as URL | undefined }),
     WEBHOOK_CONCURRENCY: settings.count({ default: 512 }),
@@ -50,6 +49,6 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
       unless: 'unless SMTP_URL has smtp:// or smtps://',
     }),
     SMTP_FROM: mailSender(),
-    SMTP_TIMEOUT: settings.duration({ default: 60_000 }),
+    SMTP_TIMEOUT: settings.timeout({ default: 60_000 }),
     TIME_ZONE: settings.timeZone({ default: 'Europe/London' }),
   })

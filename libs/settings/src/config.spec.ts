@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import {
   ConfigError,
   count,
-  duration,
   logLevel,
   makeValidator,
   parseDuration,
@@ -13,6 +12,7 @@ import {
   port,
   readConfig,
   str,
+  timeout,
   timeZone,
   traceSettings,
 } from './config'
@@ -24,7 +24,7 @@ test('every error is named at once', () => {
   const read = () =>
     readConfig(
       { PORT: '70000', TIMEOUT: 'soon', SCHEDULE: '60s,never' },
-      { PORT: port(), TIMEOUT: duration(), SCHEDULE: durations(), DATABASE_URL: str() },
+      { PORT: port(), TIMEOUT: timeout(), SCHEDULE: durations(), DATABASE_URL: str() },
     )
   expect(read).toThrow(ConfigError)
   try {
@@ -42,7 +42,7 @@ test('every error is named at once', () => {
 test('durations, lists and defaults are read, and an empty variable counts as unset', () => {
   const config = readConfig(
     { TIMEOUT: '1500ms', SCHEDULE: '60s, 5m,1h', HOSTS: 'a.test, ,b.test', LEVEL: '' },
-    { TIMEOUT: duration(), SCHEDULE: durations(), HOSTS: list(), LEVEL: str({ default: 'info' }) },
+    { TIMEOUT: timeout(), SCHEDULE: durations(), HOSTS: list(), LEVEL: str({ default: 'info' }) },
   )
   expect(config).toMatchObject({
     TIMEOUT: 1500,
@@ -71,7 +71,7 @@ describe('a setting in a file', () => {
     const write = (text: string) => writeFileSync(changing, text)
     write('1m\n')
     const warned = jest.spyOn(process, 'emitWarning').mockReturnValue()
-    const config = readConfig({ TIMEOUT_FILE: changing }, { TIMEOUT: duration() })
+    const config = readConfig({ TIMEOUT_FILE: changing }, { TIMEOUT: timeout() })
     expect(config.TIMEOUT).toBe(60_000)
     write('2m')
     expect(config.TIMEOUT).toBe(120_000)

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { bool, cleanEnv, EnvMissingError, host, makeValidator, port, type Spec, str } from 'envalid'
 import { version } from '../package.json'
 
@@ -33,7 +34,29 @@ export const parseList = (text: string): string[] =>
     .split(/\s*,\s*/)
     .filter(Boolean)
 
-export const duration = makeValidator<number>(parseDuration)
+/** An address or a CIDR range. */
+export const isRange = (entry: string): boolean => {
+  const [address = '', bits, ...rest] = entry.split('/')
+  const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return (
+    widest > 0 && rest.length === 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= widest))
+  )
+}
+
+export const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
+  makeValidator<string[]>((text) => {
+    const entries = parseList(text)
+    const wrong = entries.filter((entry) => !isEntry(entry))
+    if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
+    return entries
+  })
+
+/** How long an attempt may take, in milliseconds. */
+export const timeout = makeValidator<number>((text) => {
+  const ms = parseDuration(text)
+  if (ms < 100) throw new TypeError(`"${text}" is less than 100ms`)
+  return ms
+})
 
 /** How long rows are kept, in milliseconds. Longer than the stream keeps an event: a redelivered one must be known. */
 export const retention = makeValidator<number>((text) => {
@@ -116,6 +139,17 @@ export const whenValid = <T>(read: () => T): T | undefined => {
 
 export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string =>
   whenValid(() => settingOf(env, name)) ?? ''
+
+/** The port of /healthz, /readyz and /metrics, not that of the server at `other`. */
+export const healthPort = (env: NodeJS.ProcessEnv, other: string, otherDefault?: number) => {
+  const spec = port()
+  return makeValidator<number>((text) => {
+    const number = spec._parse(text)
+    if (number === Number(settingBeside(env, other) || otherDefault))
+      throw new TypeError(`${number} is the port of ${other}, too`)
+    return number
+  })()
+}
 
 /** A value, or what is asked for it each time it is needed: a setting in a file changes while the service runs. */
 export type Live<T> = T | (() => T)

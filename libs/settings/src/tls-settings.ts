@@ -87,9 +87,15 @@ export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) 
     readAuthorities(path)
   }, OPTIONAL)
 
-/** PostgreSQL's own names of these files, in the query of DATABASE_URL. */
-const checkDatabaseFiles = (query: URLSearchParams): void => {
+// Those of PostgreSQL, and one of its client for Node.
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+/** The query of DATABASE_URL, with PostgreSQL's own names of these files. */
+const checkDatabaseQuery = (query: URLSearchParams): void => {
   const [mode, ca, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map((name) => query.get(name))
+  if (mode && !SSL_MODES.includes(mode)) throw new TypeError(`sslmode is none of ${SSL_MODES.join(', ')}`)
+  if (!/^(true|false)$/.test(query.get('pgbouncer') ?? 'false'))
+    throw new TypeError('pgbouncer is neither true nor false')
   if (!ca && !cert && !key) return
   if (mode === 'disable') throw new TypeError('sslmode=disable makes no use of certificates')
   if (Boolean(cert) !== Boolean(key)) throw new TypeError('sslcert and sslkey need each other')
@@ -99,7 +105,14 @@ const checkDatabaseFiles = (query: URLSearchParams): void => {
 
 /** The setting of a database: `postgresql://user:password@host:5432/name`. No error shows the password. */
 export const databaseUrl = makeValidator<string>((text) => {
-  if (URL.canParse(text)) checkDatabaseFiles(new URL(text).searchParams)
+  // Without a host the query has a socket's folder.
+  const withHost = text.replace('@/', '@localhost/')
+  const url = URL.canParse(withHost) ? new URL(withHost) : undefined
+  if (!url || !/^postgres(ql)?:\/\//.test(text) || url.port === '0')
+    throw new TypeError('is no postgresql://user:password@host:5432/name URL')
+  if (whenValid(() => decodeURIComponent(`${url.username}${url.password}`)) === undefined)
+    throw new TypeError('has a user or password that is not percent-encoded: write % as %25')
+  checkDatabaseQuery(url.searchParams)
   return text
 })
 

@@ -33,13 +33,13 @@ afterAll(() => {
 })
 
 /** Runs a receiver as a customer would: a process of its own, on the package as it was built. */
-const start = async (path: string) => {
+const start = async (path: string, secret = SECRET) => {
   const source = readFileSync(repository(path), 'utf8')
   const withHold = source.replace(/^async function keep\(lead\) \{\n/m, `$&${HOLD}`)
   expect(withHold).toContain(HOLD)
   child = spawn(process.execPath, ['--input-type=module', '--eval', withHold], {
     cwd: packageFolder,
-    env: { ...process.env, PORT: '0', WEBHOOK_PORT: '0', WEBHOOK_SECRET: SECRET },
+    env: { ...process.env, PORT: '0', WEBHOOK_PORT: '0', WEBHOOK_SECRET: secret },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   for await (const line of createInterface({ input: child.stdout })) {
@@ -47,6 +47,13 @@ const start = async (path: string) => {
     if (url) return
   }
   throw new Error(`${path} ended before it listened; is the package built?`)
+}
+
+const stop = async () => {
+  if (child.exitCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill()
+  await gone
 }
 
 const lead = (more = {}) =>
@@ -82,12 +89,7 @@ describe.each([
   'docs/walk/receive.mjs',
 ])('%s', (path) => {
   beforeAll(() => start(path))
-  afterAll(async () => {
-    if (child.exitCode !== null) return
-    const gone = once(child, 'exit')
-    child.kill()
-    await gone
-  })
+  afterAll(stop)
   afterEach(async () => {
     expect(await send(expect.getState().currentTestName!, lead())).toBe(200)
     expect(child.exitCode).toBeNull()
@@ -141,6 +143,19 @@ describe.each([
     const { status } = await postSlowly(url, signed('eighth', lead()), lead(), meanwhile)
     expect(status).toBe(200)
   })
+})
+
+it.each([
+  ['whsec_ and base64', 'whsec_YS1zZWNyZXQtb2YtbXktb3du', 'a-secret-of-my-own'],
+  ['whsec_ and no base64', 'whsec_my-own-secret-1', 'whsec_my-own-secret-1'],
+  ['whsec_ and base64 without its end', 'whsec_YWJjZGVmZ2hpag', 'whsec_YWJjZGVmZ2hpag'],
+])('docs/walk/receive.mjs takes a secret of %s', async (_, secret, key) => {
+  await start('docs/walk/receive.mjs', secret)
+  try {
+    expect(await send('tenth', lead(), key)).toBe(200)
+  } finally {
+    await stop()
+  }
 })
 
 it('shows the very receiver in the guide', () => {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isRange, whenValid } from '@leadwire/service-kit/runtime'
 import ipaddr from 'ipaddr.js'
 
 /** Decides whether webhooks may be sent to `address`, as `host` (a name, or an address as URLs spell it) resolved. */
@@ -36,6 +37,16 @@ const hostName = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, ''
 const rangeOf = (entry: string): Range | undefined => {
   if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry)
   return isIP(entry) ? [ipaddr.parse(entry), isIP(entry) === 4 ? 32 : 128] : undefined
+}
+
+const HOST_NAME = /^[\w-]+(\.[\w-]+)*$/
+
+/** Whether `entry` is a host name, an address or a CIDR. URLs read other hosts, such as 10.0.0.300 and 127.1, as addresses. */
+export const isAllowable = (entry: string): boolean => {
+  const host = hostName(entry)
+  return (
+    isRange(host) || (HOST_NAME.test(host) && whenValid(() => new URL(`http://${host}`).hostname) === host)
+  )
 }
 
 /** Lets webhooks go to public addresses, and to what `allowed` names: host names (wherever they lead), addresses and CIDRs. */

@@ -98,6 +98,9 @@ export const migrate = async (
 const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError || (error instanceof DatabaseError && error.code === '3D000')
 
+// The message of a ServiceError is for callers.
+const reasonOf = (error: Error): string => (error.cause instanceof Error ? error.cause : error).message
+
 /**
  * Brings the database of a service to the newest schema. Retries `migrate`: the service may start before its database. Rejects when
  * a drain starts, and with UnknownSchema.
@@ -105,16 +108,16 @@ const isAway = (error: unknown) =>
 export const untilMigrated = (
   migrations: Migration[],
   { config, logger, lifecycle: { signal } }: ServiceContext<DatabaseConfig>,
+  server = databaseServer(config),
 ): Promise<void> => {
   let waiting = false
-  const server = databaseServer(config)
   return untilSuccess(() => migrate(config.DATABASE_URL, migrations, server), {
     signal,
     pauseMs: 100,
     onFailure: (error) => {
       if (error instanceof UnknownSchema) throw error
       if (!isAway(error)) logger.warn({ err: error }, 'could not migrate the database: trying again')
-      else if (!waiting) logger.info({ reason: (error as Error).message }, 'waiting for the database')
+      else if (!waiting) logger.info({ reason: reasonOf(error as Error) }, 'waiting for the database')
       waiting = true
     },
   })

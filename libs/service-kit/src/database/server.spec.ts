@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { readConfig } from '@leadwire/settings'
 import { eventually, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
 import { Client } from 'pg'
@@ -152,13 +153,42 @@ test('a command that fails makes the database unavailable, shows no output, and 
   const error = await whoAmI(database).catch((thrown) => thrown)
   expect(error).toMatchObject({
     code: 'unavailable',
-    cause: { message: expect.stringContaining('no token') },
+    cause: { message: 'DATABASE_PASSWORD_COMMAND exited with code 3' },
   })
-  expect(JSON.stringify({ ...error, cause: { ...error.cause } })).not.toContain('half-a-secret')
-  expect(error.cause.message).not.toContain('half-a-secret')
+  expect(inspect(error)).not.toMatch(/half-a-secret|no token/)
   await eventually(() => expect(sockets.size).toBe(0))
   expect(opened).toBe(1)
   proxy.close()
+})
+
+test.each([
+  ['is not there', '/nowhere/password', 'failed: ENOENT'],
+  [
+    'hangs',
+    `${process.execPath} -e console.log('a-secret');setInterval(()=>0,1e6)`,
+    'took longer than 500 ms',
+  ],
+  ['prints nothing', `${process.execPath} -e console.log()`, 'printed nothing'],
+])('the log says that a command %s', async (_, DATABASE_PASSWORD_COMMAND, why) => {
+  const config = settings({ DATABASE_URL: urlOf('leads'), DATABASE_PASSWORD_COMMAND })
+  const logged = jest.spyOn(logger, 'info').mockClear()
+  untilMigrated([], { config, logger, lifecycle }, databaseServer(config, 500)).catch(() => undefined)
+  await eventually(() =>
+    expect(logged.mock.calls).toEqual([
+      [{ reason: `DATABASE_PASSWORD_COMMAND ${why}` }, 'waiting for the database'],
+    ]),
+  )
+})
+
+test('a command of spaces, and one beside a password, are refused', async () => {
+  const DATABASE_URL = urlOf('leads')
+  expect(() => settings({ DATABASE_URL, DATABASE_PASSWORD_COMMAND: '  ' })).toThrow(
+    'DATABASE_PASSWORD_COMMAND: names no program',
+  )
+  for (const password of [{ DATABASE_PASSWORD: 'first' }, { DATABASE_PASSWORD_FILE: await inFile('first') }])
+    expect(() => settings({ DATABASE_URL, DATABASE_PASSWORD_COMMAND: 'cat', ...password })).toThrow(
+      /^DATABASE_PASSWORD_COMMAND: .*set one of them$/,
+    )
 })
 
 test('a migration connects with the password that the file holds at the time', async () => {

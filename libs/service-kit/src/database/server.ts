@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { type ExecFileException, execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { current, type Live } from '@leadwire/settings'
 import type { ClientConfig } from 'pg'
@@ -25,26 +25,35 @@ export const clientConfig = ({ url, password }: DatabaseServer): ClientConfig & 
 })
 
 // Longer than a connection may take to open: the next one waits for the same run.
-const RUN_LIMITS = { timeout: 10_000, maxBuffer: 64 * 1024 }
+const RUN_LIMIT_MS = 10_000
 
-const outputOf = async ([program, ...args]: readonly string[]): Promise<string> => {
-  try {
-    return (await promisify(execFile)(program!, args, RUN_LIMITS)).stdout.trimEnd()
-  } catch (error) {
-    // The error itself has the output.
-    const cause = new Error((error as Error).message)
-    throw new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', {
-      cause,
-    })
-  }
+const failureOf = ({ code, killed, signal }: ExecFileException, timeout: number): string => {
+  if (typeof code === 'number') return `exited with code ${code}`
+  if (code) return `failed: ${code}`
+  return killed ? `took longer than ${timeout} ms` : `was ended by ${signal}`
 }
 
-export const databaseServer = (config: DatabaseConfig): DatabaseServer => {
+const outputOf = async ([program, ...args]: readonly string[], timeout: number): Promise<string> => {
+  let why = 'printed nothing'
+  try {
+    const limits = { timeout, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 } as const
+    const output = (await promisify(execFile)(program!, args, limits)).stdout.trimEnd()
+    if (output) return output
+  } catch (error) {
+    // The error itself has arguments and output, which may hold the password.
+    why = failureOf(error as ExecFileException, timeout)
+  }
+  throw new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', {
+    cause: new Error(`DATABASE_PASSWORD_COMMAND ${why}`),
+  })
+}
+
+export const databaseServer = (config: DatabaseConfig, runLimitMs = RUN_LIMIT_MS): DatabaseServer => {
   const { DATABASE_PASSWORD_COMMAND: command } = config
   let running: Promise<string> | undefined
   // A pool opens several connections at once.
   const run = (words: readonly string[]) => {
-    running ??= outputOf(words).finally(() => {
+    running ??= outputOf(words, runLimitMs).finally(() => {
       running = undefined
     })
     return running

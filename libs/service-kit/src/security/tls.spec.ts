@@ -125,6 +125,30 @@ test('the files that DATABASE_URL names are checked, and the password is not sho
   }
 })
 
+test.each([
+  'postgres://x',
+  'postgresql://leads:p%40ss@db:5432/leads?sslmode=require&pgbouncer=true&application_name=mine',
+  'postgresql://leads@%2Fvar%2Frun%2Fpostgresql:5432/leads',
+  'postgresql:///leads?host=/var/run/postgresql',
+  'postgresql://leads:secret@/leads?host=/var/run/postgresql',
+])('DATABASE_URL=%s', (DATABASE_URL) => expect(errorsOf(others({ DATABASE_URL }))).toEqual({}))
+
+test.each([
+  'hello',
+  'mysql://leads:secret@db/leads',
+  'postgresql:leads',
+  'postgresql://leads:secret@db:99999/leads',
+  'postgresql://leads:secret@db:0/leads',
+  'postgresql://leads:secret%zz@db/leads',
+  'postgresql://leads%:secret@db/leads',
+  'postgresql://leads:secret@db/leads?pgbouncer=yes',
+  'postgresql://leads:secret@db/leads?sslmode=on',
+])('DATABASE_URL=%s is refused, and not repeated', (DATABASE_URL) => {
+  const { DATABASE_URL: error } = errorsOf(others({ DATABASE_URL }))
+  expect(error).toMatch(/^(is no postgresql|has a user|sslmode|pgbouncer)/)
+  expect(error).not.toContain('secret')
+})
+
 test('files that are replaced one after the other are taken together', async () => {
   const logger = createLogger({ service: 'spec', level: 'silent' })
   const lifecycle = createLifecycle(logger)

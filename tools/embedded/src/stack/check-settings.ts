@@ -13,6 +13,7 @@ export async function checkSettings(
   { host, port, minio }: StackOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
+  let lastPort = 0
   const plans = await planServices({
     replicas: 1,
     gateway: { host, port },
@@ -23,7 +24,7 @@ export async function checkSettings(
     store: { STORE_URL: (!minio && env['STORE_URL']) || 'file:///files' },
     mail: '/mail',
     env,
-    choosePort: async () => 1,
+    choosePort: async () => ++lastPort,
   })
   // What the user wrote, not what became of it.
   const given = { HOST: env['HOST'], PORT: env['PORT'] }

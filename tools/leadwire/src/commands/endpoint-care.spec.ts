@@ -117,3 +117,9 @@ test('a test send says whether a lead passes the filter', async () => {
     stderr: expect.stringContaining('no lead'),
   })
 })
+
+test('the help of a rotation shows its overlap as it is given', async () => {
+  const help = [MAIN, 'endpoints', 'rotate-secret', '--help']
+  const { stdout } = await promisify(execFile)(process.execPath, help)
+  expect(stdout.replace(/\s+/g, ' ')).toContain('30d (default: 24h)')
+})

@@ -88,11 +88,10 @@ const addReplays = (endpoints: Command): void => {
 export const addEndpointCare = (endpoints: Command): void => {
   does<{ account: number; id: number; overlap: number; secret?: string }>(
     named(endpoints.command('rotate-secret').description('give it a new secret, which is shown this once'))
-      .option(
-        '--overlap <time>',
-        'how long the old one still signs: 0s, 15m, 24h … 30d',
-        milliseconds,
-        86_400_000,
+      .addOption(
+        new Option('--overlap <time>', 'how long the old one still signs: 0s, 15m, 24h … 30d')
+          .argParser(milliseconds)
+          .default(86_400_000, '24h'),
       )
       .option('--secret <secret>', 'the new secret, if the receiver chose one'),
     async ({ webhooks }, { account, id, overlap, secret }) => {
