@@ -104,7 +104,7 @@ export const requestOf = <Fields extends Given>({ events, filter, include, heade
 })
 
 export const endpointSecret = text(
-  'The key that signs, 16 bytes or more; by default one is made for you.',
+  'The key that signs, 16 characters or more; by default one is made for you.',
   undefined,
   { minLength: 16, format: 'one-line' },
 )

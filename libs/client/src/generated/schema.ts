@@ -4853,7 +4853,7 @@ export interface components {
             headers?: {
                 [key: string]: string | null;
             };
-            /** @description The key that signs, 16 bytes or more; by default one is made for you. */
+            /** @description The key that signs, 16 characters or more; by default one is made for you. */
             secret?: string;
         };
         CreateWebhookEndpointRequestForm: {
@@ -4915,7 +4915,7 @@ export interface components {
                 [key: string]: string | null;
             } | string;
             /**
-             * @description The key that signs, 16 bytes or more; by default one is made for you.
+             * @description The key that signs, 16 characters or more; by default one is made for you.
              * @default
              */
             secret: string;
@@ -5222,7 +5222,7 @@ export interface components {
              * @example 24h
              */
             overlap?: string;
-            /** @description The key that signs, 16 bytes or more; by default one is made for you. */
+            /** @description The key that signs, 16 characters or more; by default one is made for you. */
             secret?: string;
         };
         RotateWebhookSecretRequestForm: {
@@ -5232,7 +5232,7 @@ export interface components {
              */
             overlap?: string;
             /**
-             * @description The key that signs, 16 bytes or more; by default one is made for you.
+             * @description The key that signs, 16 characters or more; by default one is made for you.
              * @default
              */
             secret: string;

@@ -104,9 +104,9 @@ suite('pods of the chart', () => {
   })
 
   test('an upgrade to pods that never run stops, and a rollback ends it', async () => {
-    const stuck = [...OPTIONS, '--set', 'leads.nodeSelector.disk=none', '--timeout=15s']
+    const stuck = [...OPTIONS, '--set', 'gateway.nodeSelector.disk=none', '--timeout=15s']
     const least = await leastDuring(async () => {
-      await expect(helm('upgrade', 'leadwire', CHART, ...stuck)).rejects.toThrow(/leads-service/)
+      await expect(helm('upgrade', 'leadwire', CHART, ...stuck)).rejects.toThrow(/gateway/)
       await helm('rollback', 'leadwire')
     })
     expect(least).toBe(2)
