@@ -113,7 +113,7 @@ function installation() {
   return `${process.platform}-${process.arch} ${process.version} ${sha256(lockFile)}`
 }
 
-/** Why node_modules is not what package-lock.json asks for; undefined when it is, though somebody else put it there. */
+/** Why node_modules is not what package-lock.json asks for; undefined when it is, though another program put it there. */
 function whyInstall(installed) {
   if (!existsSync(at('node_modules'))) return 'there is no node_modules'
   const present = tryTo(() => readJson(at('node_modules/.package-lock.json')).packages)

@@ -28,7 +28,7 @@ const options = {
   format: 'cjs',
   target: 'node20.19',
   conditions: ['@leadwire/source'],
-  // ES modules first: only of those can esbuild leave out what nobody uses.
+  // ES modules first: only of those can esbuild leave out what is unused.
   mainFields: ['module', 'main'],
   external: [...otherDatabases, 'pg-native'],
   // Comments of libraries have characters beyond Latin-1: V8 then keeps the whole text at two bytes a character, 7 MiB more

@@ -1,5 +1,5 @@
 // Every package that is used in production has a licence that Leadwire may be shipped with. A package with a choice
-// ("A OR B") has to be allowed in each, so that somebody looks at it.
+// ("A OR B") has to be allowed in each, so that it is reviewed.
 import { execFileSync } from 'node:child_process'
 
 const ALLOWED = new Set([

@@ -28,7 +28,7 @@ const readFromModule = (module, path) => {
   return readFileSync(join(Dir, path), 'utf8')
 }
 
-/** OpenAPI's dialect as JSON Schema, without words, and refusing unknown fields. `onReference` is told of each definition. */
+/** OpenAPI's dialect as JSON Schema, without words, and refusing unknown fields. `onReference` is called with each definition. */
 const strict = (node, onReference = () => undefined) => {
   if (Array.isArray(node)) return node.map((one) => strict(one, onReference))
   if (node === null || typeof node !== 'object') return node

@@ -250,7 +250,7 @@ const wrongCalls = (): [string, () => Promise<unknown>][] => {
   ]
 }
 
-test('wrong arguments of every other call are told as such', async () => {
+test('wrong arguments of every other call are refused as such', async () => {
   const calls = wrongCalls()
   const codes = await Promise.all(
     calls.map(async ([name, call]) => [
@@ -281,7 +281,7 @@ test('what refers to nothing is not found, the same image key twice is refused',
   )
 })
 
-test('bytes that are no message are told as such', async () => {
+test('bytes that are no message are refused as such', async () => {
   const { updateLead } = LeadsServiceDefinition.methods
   const garbage = {
     ...LeadsServiceDefinition,

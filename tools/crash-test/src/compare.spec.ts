@@ -45,7 +45,7 @@ const NOTHING = {
   ...{ duplicates: [], unrecorded: [], attemptsWrong: [], numbersWrong: [] },
 }
 
-test('a lead that was told of once is nothing to speak of', () => {
+test('a lead whose event came once is not reported', () => {
   expect(compared({})).toEqual({ accepted: 1, ...NOTHING })
 })
 
@@ -87,7 +87,7 @@ test('a duplicate is explained by an attempt that ended without an answer, each 
   expect(thrice.duplicates.filter(({ because }) => because === null)).toHaveLength(1)
 })
 
-test('a record with an attempt too many, or one that nobody made, is wrong', () => {
+test('a record with an attempt too many, or one that was never made, is wrong', () => {
   expect(compared({ attempts: [attempt(2, 0)] }).attemptsWrong).toEqual(['1'])
   expect(compared({ attempts: [attempt(1, 0, 503), attempt(2, 1)] }).attemptsWrong).toEqual(['1'])
 })

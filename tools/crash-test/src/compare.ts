@@ -2,7 +2,7 @@ import type { Hazard } from './hazards'
 import type { Arrival } from './receiver'
 import type { RecordedAttempt, Records } from './records'
 
-/** An attempt that came again though it had succeeded, or that nobody recorded, and why. */
+/** An attempt that came again though it had succeeded, or that was not recorded, and why. */
 export interface Repetition {
   eventId: string
   at: string
@@ -14,7 +14,7 @@ export interface Verdict {
   accepted: number
   /** References that were answered 200 and are not there. */
   leadsLost: string[]
-  /** References that are there and nobody was answered. */
+  /** References that are there without a response. */
   leadsTwice: string[]
   /** Leads whose event webhook-service does not hold. */
   eventsLost: string[]

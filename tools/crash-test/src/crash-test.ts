@@ -61,7 +61,7 @@ const errorsOf = ({
   const counts: [count: number, what: string][] = [
     [verdict.accepted === 0 ? 1 : 0, 'load that no lead came of'],
     [verdict.leadsLost.length, 'leads lost'],
-    [verdict.leadsTwice.length, 'leads created that nobody was told of'],
+    [verdict.leadsTwice.length, 'leads created without a response'],
     [verdict.eventsLost.length, 'events lost'],
     [verdict.webhooksLost.length, 'webhooks lost'],
     [files.stored === 0 ? 1 : 0, 'load that no file came of'],

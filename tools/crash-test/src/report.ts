@@ -32,7 +32,7 @@ export const render = ({ verdict, hazards, ...report }: Report): string => {
         Object.values(report.failures).reduce((sum, count) => sum + count, 0),
       ],
       ['leads lost', verdict.leadsLost.length],
-      ['leads created that nobody was told of', verdict.leadsTwice.length],
+      ['leads created without a response', verdict.leadsTwice.length],
       ['events lost', verdict.eventsLost.length],
       ['webhooks lost', verdict.webhooksLost.length],
       ['files stored', report.files.stored],

@@ -40,7 +40,7 @@ describe('what is no HTTP is refused', () => {
     ['two words', 'GET HTTP/1.1'],
     ['another protocol', 'GET /leads FTP/1.1'],
     ['a version to come', 'GET /leads HTTP/3.7'],
-    ['a method nobody knows', 'BREW /leads HTTP/1.1'],
+    ['an unknown method', 'BREW /leads HTTP/1.1'],
     ['a method in small letters', 'get /leads HTTP/1.1'],
     ['a space in the address', 'GET /le ads HTTP/1.1'],
     ['a control character in the address', 'GET /le\x01ads HTTP/1.1'],
@@ -74,7 +74,7 @@ describe('what is no HTTP is refused', () => {
     ['a list of lengths', ['Content-Length: 5, 6']],
     ['both a length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
     ['both chunks and a length', ['Transfer-Encoding: chunked', 'Content-Length: 5']],
-    ['a coding nobody knows', ['Transfer-Encoding: nonsense']],
+    ['an unknown coding', ['Transfer-Encoding: nonsense']],
     ['a coding after chunks', ['Transfer-Encoding: chunked, identity']],
     ['chunks twice', ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
     ['chunks in disguise', ['Transfer-Encoding: xchunked']],
@@ -120,7 +120,7 @@ describe('what is no HTTP is refused', () => {
     expectProblem((await say('GET /leads/statuses HTTP/1.1\r\n\r\n')).answers[0]!, 400)
   })
 
-  test('an expectation nobody can meet is a 417', async () => {
+  test('an expectation that can not be met is a 417', async () => {
     const { answers } = await say(
       request(
         'POST /leads',

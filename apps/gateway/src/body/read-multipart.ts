@@ -130,7 +130,7 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
   }
 }
 
-/** The text of a field, or its value in JSON. What is far beyond `maxBytes` is cut off. */
+/** The text of a field, or its value in JSON. What is far beyond `maxBytes` is truncated. */
 export const fieldOf = async (
   { contentType = '', bytes }: Part,
   maxBytes = MAX_FIELD_BYTES,

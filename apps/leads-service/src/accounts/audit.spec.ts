@@ -23,7 +23,7 @@ const auditOf = async (accountId: number) =>
 const made = (fields: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(fields).map(([field, to]) => [field, { from: null, to }]))
 
-test('each change is told with who made it, and none of its secrets', async () => {
+test('each change is recorded with who made it, and none of its secrets', async () => {
   const { accountId, tokenId, secret } = await newAccount(service)
   const by = { actor: { tokenId, tokenName: 'first', requestId: 'request-1' } }
   const { accounts, attachments } = service
@@ -111,7 +111,7 @@ test('what was refused, and what changed nothing, is not told', async () => {
   expect(await auditOf(accountId)).toEqual([expect.objectContaining({ action: 'image.created' }), ...before])
 })
 
-test('a token that is revoked by many at once is told of once', async () => {
+test('a token that is revoked by many at once is reported once', async () => {
   const { accountId, tokenId } = await newAccount(service)
   await Promise.all(Array.from({ length: 20 }, () => service.accounts.revokeToken({ accountId, tokenId })))
   const actions = (await auditOf(accountId)).map(({ action }) => action)

@@ -40,7 +40,7 @@ const dataOf = ({ body }: { body: Uint8Array }) => JSON.parse(Buffer.from(body).
 
 const MATCH = { status: 'open', referrer: 'Website', postcode: 'SW1A 1AA' }
 
-test('an update is told with the lead as a list shows it and what changed; one that changes nothing is not', async () => {
+test('an update is reported with the lead as a list shows it and what changed; one that changes nothing is not', async () => {
   const { of, lead, apiKey, userId } = await scene()
   await service.leads.updateLead({ ...of, status: 'open', notify: false })
   const after = dataOf(
@@ -73,7 +73,7 @@ test('an update is told with the lead as a list shows it and what changed; one t
   ])
 })
 
-test('appointments, callbacks and attachments are told as they are answered', async () => {
+test('appointments, callbacks and attachments are reported as they are answered', async () => {
   const { of, apiKey, lead, userId } = await scene({ test: true })
   const entry = { ...of, userId, notify: false, date: '2026-03-28T09:30:00Z', idempotency: undefined }
   const appointment = dataOf(await service.leads.scheduleAppointment({ appointment: entry }))

@@ -72,7 +72,7 @@ test('a service error arrives as it was thrown, and any other as internal', asyn
   const fieldErrors = { name: ['It is empty.', 'It is wrong.'], 'quotes.0.status': ['It is unknown.'] }
   const errors: Error[] = [
     ServiceError.invalid(fieldErrors),
-    new ServiceError('conflict', 'It is under way.'),
+    new ServiceError('conflict', 'It is in flight.'),
     new Error('a bug'),
   ]
   const accounts = accountsAt(await serve({ retrieveAccount: () => Promise.reject(errors.shift()) }))
@@ -82,7 +82,7 @@ test('a service error arrives as it was thrown, and any other as internal', asyn
   })
   await expect(call()).rejects.toMatchObject({
     code: 'conflict',
-    detail: 'It is under way.',
+    detail: 'It is in flight.',
     fieldErrors: {},
   })
   await expect(call()).rejects.toMatchObject({ code: 'internal' })

@@ -4,7 +4,7 @@ import { Agent } from 'undici'
 import { another } from './another'
 
 /**
- * Loads a server until the signal, from connections with one request under way each, whatever it answers. Resolves with how
+ * Loads a server until the signal, from connections with one request in flight each, whatever it answers. Resolves with how
  * many answers of which status there were; 0 stands for a request that failed.
  */
 export const pound = async (options: {
@@ -15,7 +15,7 @@ export const pound = async (options: {
   signal: AbortSignal
 }): Promise<Map<number, number>> => {
   const { port, connections, requests, signal } = options
-  // Each request under way listens to it.
+  // Each request in flight listens to it.
   setMaxListeners(0, signal)
   const agent = new Agent({ connections })
   const statuses = new Map<number, number>()

@@ -3,7 +3,7 @@ type Undo = () => unknown
 export type Ground = {
   /** Remembers how to undo something that was begun; answers with a way to undo it earlier. */
   onLeave(undo: Undo): () => Promise<void>
-  /** Undoes everything, the latest first. What fails is told and does not keep the rest from being undone. */
+  /** Undoes everything, the latest first. What fails is logged and does not keep the rest from being undone. */
   leave(): Promise<void>
   /** Whether that has begun. */
   isLeft(): boolean

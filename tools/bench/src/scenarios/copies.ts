@@ -46,7 +46,7 @@ const BYTES = `
 
 const bytesOf = async (sql: Sql) => (await sql.rows<{ wal: number; disk: number }>(BYTES))[0]!
 
-/** Creates leads with a webhook each, and waits for these; how many leads were told of, and how many again. */
+/** Creates leads with a webhook each, and waits for these; of how many leads webhooks came, and of how many again. */
 const createAll = async (
   { receiver }: Context,
   { ports, accounts, amount }: { ports: number[]; accounts: FilledAccount[]; amount: number },
@@ -85,7 +85,7 @@ const measureCopies = async (context: Context, count: number): Promise<void> => 
       better: 'more',
       unit: '/s',
     },
-    detail: `${created.told} of ${created.requests} leads were told of, ${created.again} of them again; of each ${kilobytes('wal')} kB of WAL, ${kilobytes('disk')} kB of tables`,
+    detail: `${created.told} of ${created.requests} leads had a webhook, ${created.again} of them again; of each ${kilobytes('wal')} kB of WAL, ${kilobytes('disk')} kB of tables`,
   })
   report.cpu(`a create with its webhook, ${name}`, [created])
 

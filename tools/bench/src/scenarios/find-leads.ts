@@ -11,7 +11,7 @@ const SPREAD = `
     updated_at = created_at + interval '1 day'
   WHERE account_id = $1 AND number % ($2::bigint / 300) = 0`
 
-// Three searches of an account are under way at once, and some take a third of a second each.
+// Three searches of an account run at once, and some take a third of a second each.
 const CONNECTIONS = 16
 
 const KINDS = {

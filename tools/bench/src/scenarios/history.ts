@@ -205,7 +205,7 @@ const reconcile = ({ folder }: Context, what: string, ...options: string[]): Ste
   },
 })
 
-/** Creates leads while `work` is under way, for some seconds at least. How long answers took, and webhooks after them, in ms. */
+/** Creates leads while `work` runs, for some seconds at least. How long answers took, and webhooks after them, in ms. */
 const createMeanwhile = async (
   { stack, receiver }: Context,
   account: FilledAccount,
@@ -216,7 +216,7 @@ const createMeanwhile = async (
   const working = work(stopping.signal).finally(() => {
     isOver = true
   })
-  // Its failure is told of below, when what was begun has ended.
+  // Its failure is reported below, when what was begun has ended.
   working.catch(() => undefined)
   const created: Created[] = []
   const load = { port: stack.port, requests: [createRequest(account)], perSecond: BYSTANDER_RATE, seconds }

@@ -8,7 +8,7 @@ export type Machine = Child
 export interface Place {
   /** The folder of everything. */
   data: string
-  /** Is told each line that they log. */
+  /** Is called with each line that they log. */
   onLine: (line: string) => void
   /** Takes what is to be done in the end; the last first. */
   onStop: (stop: () => Promise<unknown>) => void

@@ -12,7 +12,7 @@ const PHONE = '07700 900461'
 const TRACES = [MARK, '7700 900461', '7700900461']
 const EMAIL = `${MARK}@b.example`
 const SECRET = `${MARK}-secret-of-16-bytes`
-// A lead that the database refuses, for a constraint that nobody foresaw.
+// A lead that the database refuses, for a constraint that was not foreseen.
 const REFUSED = `${MARK} refused`
 
 /** A mail server that refuses every recipient, and says who it was. */

@@ -226,7 +226,7 @@ test('an erased lead is found by no words, not by those that were just being wri
   expect(await wordsOfFirst(accountId)).toEqual([])
 })
 
-test('however many searches an account has under way, other calls have room, and another account’s have their turn', async () => {
+test('however many searches an account has in flight, other calls have room, and another account’s have their turn', async () => {
   const [busy, other] = [(await newAccount(service)).accountId, (await newAccount(service)).accountId]
   const [lead] = await create(busy, { name: 'Porch' })
   await create(other, { name: 'Porch' })

@@ -180,7 +180,7 @@ test('a saved answer is replayed to any number at once, in one batch and through
   for (const outcome of outcomes) expect(outcome).toEqual(first)
 })
 
-test('a key is in conflict while its first request is under way, and no longer', async () => {
+test('a key is in conflict while its first request is in flight, and no longer', async () => {
   const { accountId, tokenId } = await newAccount(service)
   const create = async (copy: typeof service.leads) => {
     const leads = [newItem(accountId, { idempotency: keyFor(tokenId, 'slow') })]
@@ -227,7 +227,7 @@ const largeQuotes = async (accountId: number) => {
   return [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
 }
 
-test('large leads that wait hold up nobody’s small one', async () => {
+test('large leads that wait hold up no small one', async () => {
   const [heavy, bystander] = [await newAccount(service), await newAccount(service)]
   const quotes = await largeQuotes(heavy.accountId)
   const { release, waiters } = await holdAccount(service, heavy.accountId)

@@ -73,7 +73,7 @@ test('who created and changed a lead, when, and from what to what, newest first'
   expect(nextBefore).toBeUndefined()
 })
 
-test('each change of many at once is told, in the order in which they were made', async () => {
+test('each change of many at once is recorded, in the order in which they were made', async () => {
   const { accountId, reference } = await created()
   const values = Array.from({ length: 40 }, (_, index) => index + 1)
   await Promise.all(values.map((value) => service.leads.updateLead({ accountId, reference, value })))
@@ -122,7 +122,7 @@ test('a long history comes a hundred at a time, each entry once', async () => {
   expect(text).not.toMatch(/Rows Removed|Sort/)
 })
 
-test('a lead of before this was recorded has nobody who created it', async () => {
+test('a lead of before this was recorded has no creator', async () => {
   const { accountId, reference, lead } = await created({ actor: undefined })
   expect((await historyOf(accountId, reference)).entries).toEqual([
     { version: 1, at: lead.created_at, action: 'created', token: null, request_id: null, changes: [] },

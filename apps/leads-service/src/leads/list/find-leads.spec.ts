@@ -256,7 +256,7 @@ test.each([
   [{ place: { $case: 'cursor', value: 'x' } as const }, 'cursor'],
   [{ place: { $case: 'cursor', value: '2026-11-23T00:00:00.000000Z,1' } as const }, 'cursor'],
   [{ sort: 'updated_at', place: { $case: 'cursor', value: '1' } as const }, 'cursor'],
-])('what nobody can mean is refused: %j', async (over, field) => {
+])('what makes no sense is refused: %j', async (over, field) => {
   await expect(find(1, over)).rejects.toMatchObject({
     code: 'invalid',
     fieldErrors: { [field]: expect.any(Array) },
