@@ -189,7 +189,7 @@ test('what has an ETag says so, with the condition that it is for', () => {
     ['retrieveManagedLead', ['304'], ['If-None-Match']],
     ['serveAsset', ['304'], ['If-None-Match']],
     ['updateLead', ['412'], ['If-Match']],
-    ['upsertLead', [], []],
+    ['upsertLead', ['412'], ['If-Match']],
   ])
 })
 

@@ -42,7 +42,9 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
     const columns = [accountId, url, description || null, enabled, sealed, events, leads, Object.keys(values)]
     const [row] = await create(tx, ...columns, endpointsPerAccount, filterColumn(filter), include)
     validate({
-      webhook_endpoints: row ? undefined : `must not be more than ${endpointsPerAccount} for an account`,
+      webhook_endpoints: row
+        ? undefined
+        : `An account may not have more than ${endpointsPerAccount} webhook endpoints.`,
     })
     const created = endpointOf(dependencies, row!)
     const changes = differences({}, auditedEndpoint(created))

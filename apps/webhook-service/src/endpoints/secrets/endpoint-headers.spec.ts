@@ -58,7 +58,7 @@ test('others replace them; one without a value keeps the one it has, in whatever
   expect(headers).toMatchObject({ 'x-one': '1', 'x-three': '3' })
   expect(headers).not.toHaveProperty('x-two')
   await expect(change({ 'X-Two': undefined })).rejects.toMatchObject({
-    fieldErrors: { 'headers.X-Two': ['must have a value'] },
+    fieldErrors: { 'headers.X-Two': ['The header X-Two must have a value.'] },
   })
   expect((await change({})).endpoint!.headerNames).toEqual([])
   expect(await attempted(2)).not.toHaveProperty('x-one')
@@ -113,10 +113,10 @@ test.each([
 
 test('a name twice is refused, and so is an eleventh header', async () => {
   await expect(create(3, { 'X-Key': 'a', 'x-key': 'b' })).rejects.toMatchObject({
-    fieldErrors: { 'headers.x-key': ['is there twice'] },
+    fieldErrors: { 'headers.x-key': ['The header x-key is there twice.'] },
   })
   const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`X-${index}`, 'a']))
   await expect(create(3, eleven)).rejects.toMatchObject({
-    fieldErrors: { headers: ['must not be more than 10'] },
+    fieldErrors: { headers: ['The headers may not have more than 10 items.'] },
   })
 })

@@ -20,21 +20,25 @@ const RESERVED = new Set(
 const isReserved = (name: string) => RESERVED.has(name) || /^(webhook|x-service)-/.test(name)
 
 const violationOf = ({ name, value }: EndpointHeader): string | undefined => {
-  if (name.length > MAX_NAME || !TOKEN.test(name)) return 'is not the name of a header'
-  if (isReserved(name.toLowerCase())) return 'is a header that an endpoint can not have'
+  if (name.length > MAX_NAME || !TOKEN.test(name)) return 'is not the name of a header.'
+  if (isReserved(name.toLowerCase())) return 'can not be set.'
   if (value === undefined) return undefined
-  if (value.length > MAX_VALUE) return `must not be longer than ${MAX_VALUE} characters`
-  return isHeaderValue(value) ? undefined : 'must be visible ASCII characters, with spaces only between them'
+  if (value.length > MAX_VALUE) return `may not be greater than ${MAX_VALUE} characters.`
+  return isHeaderValue(value)
+    ? undefined
+    : 'must have visible ASCII characters, with spaces only between them.'
 }
 
 export const headerViolations = (headers: EndpointHeader[]): Record<string, string> => {
-  if (headers.length > MAX_HEADERS) return { headers: `must not be more than ${MAX_HEADERS}` }
+  if (headers.length > MAX_HEADERS)
+    return { headers: `The headers may not have more than ${MAX_HEADERS} items.` }
   const violations: Record<string, string> = {}
   const known = new Set<string>()
   for (const header of headers) {
     const name = header.name.toLowerCase()
-    const violation = known.has(name) ? 'is there twice' : violationOf(header)
-    if (violation) violations[`headers.${header.name.slice(0, MAX_NAME)}`] = violation
+    const violation = known.has(name) ? 'is there twice.' : violationOf(header)
+    const shown = header.name.slice(0, MAX_NAME)
+    if (violation) violations[`headers.${shown}`] = `The header ${shown} ${violation}`
     known.add(name)
   }
   return violations
@@ -46,7 +50,7 @@ export const headerValues = (headers: EndpointHeader[], known: Record<string, st
   const values: Record<string, string> = {}
   const missing: Record<string, string> = {}
   for (const { name, value = kept.get(name.toLowerCase()) } of headers)
-    if (value === undefined) missing[`headers.${name}`] = 'must have a value'
+    if (value === undefined) missing[`headers.${name}`] = `The header ${name} must have a value.`
     else values[name] = value
   return { values, missing }
 }
