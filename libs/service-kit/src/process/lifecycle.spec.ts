@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   connect,
   getDefaultAutoSelectFamilyAttemptTimeout,
   setDefaultAutoSelectFamilyAttemptTimeout,
 } from 'node:net'
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { startFullServer } from '@leadwire/test-kit'
 import { startHealthServer } from './health'
@@ -84,4 +86,23 @@ test('a connection of a service outlives a lost SYN, although the other address 
     setDefaultAutoSelectFamilyAttemptTimeout(before)
     await server.stop()
   }
+})
+
+test('a service ends though the reader of its log is gone', async () => {
+  const program = `
+    const { runService } = require(${JSON.stringify(join(__dirname, '../../dist/runtime'))})
+    runService({
+      name: 'spec',
+      readConfig: () => ({ LOG_LEVEL: 'info' }),
+      start: async ({ logger, lifecycle }) => {
+        lifecycle.onStop('lines', () => [1, 2, 3].forEach((line) => logger.info({ line }, 'stopping')))
+        setInterval(() => undefined, 1000)
+      },
+    })`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const ended = once(child, 'exit')
+  await once(child.stdout, 'data')
+  child.stdout.destroy()
+  child.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
 })

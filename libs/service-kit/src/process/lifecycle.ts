@@ -1,9 +1,11 @@
 import { setMaxListeners } from 'node:events'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError } from '@leadwire/settings'
 import { createLogger, type Logger } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000
+const LAST_LINES_MS = 20
 
 /** How long one address may take to accept a connection. The kernel resends a lost SYN after 1 s. */
 export const ADDRESS_LIMIT_MS = 2000
@@ -79,6 +81,8 @@ export const runService = async <
       process.exit(1)
     }, DRAIN_LIMIT_MS).unref()
     await lifecycle.stop()
+    // Lines that are not written by the exit are written by it, for ever where the reader is gone (sonic-boom 4.2).
+    await pause(LAST_LINES_MS)
     process.exit(code)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
