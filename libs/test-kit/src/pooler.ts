@@ -48,7 +48,7 @@ export async function startPooler({ binary, size }: { binary: string; size: numb
       command: binary,
       // It refuses to stay root.
       args: [...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []), file],
-      // It stops at once, whoever is connected.
+      // It stops at once, also with clients connected.
       stopSignal: 'SIGQUIT',
     }),
   )

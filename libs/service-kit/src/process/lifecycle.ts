@@ -81,7 +81,7 @@ export const runService = async <
       process.exit(1)
     }, DRAIN_LIMIT_MS).unref()
     await lifecycle.stop()
-    // Lines that are not written by the exit are written by it, for ever where the reader is gone (sonic-boom 4.2).
+    // At the exit pino writes the lines that are left, and never ends where the reader is gone (sonic-boom 4.2): leave none.
     await pause(LAST_LINES_MS)
     process.exit(code)
   }

@@ -74,7 +74,7 @@ const PNG = Buffer.from(
 
 export const startWorld = async (): Promise<World> => {
   const [store, receiver] = await Promise.all([objectStoreDirectory(), startReceiver()])
-  // What specs send to endpoints of nobody is not attempted again while they look at what there is.
+  // What specs send to endpoints without a receiver is not attempted again while they compare what is stored.
   const env = { LOG_LEVEL: 'info', WEBHOOK_RETRY_SCHEDULE: '24h' }
   const system = await startSystem({ store: { STORE_URL: store.url }, env })
   const client = createClient(system.baseUrl, { token: system.token })
