@@ -47,6 +47,8 @@ module.exports = async () => {
   const door = createServer(async ({ url }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://door')
     const env = { ...SHARED, ...Object.fromEntries(searchParams) }
+    // A connection kept alive may close while the next file's request is sent.
+    response.setHeader('connection', 'close')
     try {
       shared[url] ??= require('./dist').startSystem({ env, tls: pathname === '/tls' })
       response.end(JSON.stringify(await shared[url]))
