@@ -107,18 +107,16 @@ export const startLeadsService = async ({
   prune('tokens', { batch: () => deleteExpiredTokens(database) })
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
-  const wakeConfirm = loops.run('erasure receivers', { pauseMs: 500, idleMs: 5000 }, () =>
-    confirmOnce(elsewhere),
-  )
-  const wakeErasures = loops.run('erasures', { pauseMs: 500, idleMs: 5000 }, async () => {
+  const wakeConfirm = loops.run('erasure receivers', { pauseMs: 500 }, () => confirmOnce(elsewhere))
+  const wakeErasures = loops.run('erasures', { pauseMs: 500 }, async () => {
     const round = await eraseOnce(elsewhere)
     if (round !== false) wakeConfirm()
     return round
   })
-  loops.run('account deletions', { pauseMs: 1000, idleMs: 5000 }, () => deleteOnce(elsewhere))
+  loops.run('account deletions', { pauseMs: 1000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
-    loops.run('reconciliation', Math.min(5000, intervalMs), () =>
+    loops.run('reconciliation', Math.min(15_000, intervalMs), () =>
       reconcileInTurn(elsewhere, { intervalMs, signal: lifecycle.signal }),
     )
   lifecycle.onStop('loops', loops.stop)

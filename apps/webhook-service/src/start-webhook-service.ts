@@ -135,8 +135,7 @@ export const startWebhookService = async (
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
     prune(rows, { batch: createPruneEvents(database, kept), oldestAge: () => oldestEventAge(database) })
   const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
-    ([name, { database }]) =>
-      loops.run(name, { pauseMs: 250, idleMs: 5000 }, sync ?? createSyncDeliveries(database)),
+    ([name, { database }]) => loops.run(name, { pauseMs: 250 }, sync ?? createSyncDeliveries(database)),
   )
   const keptMs = Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION)
   // Before the loops: `run` starts each at once.
@@ -148,15 +147,11 @@ export const startWebhookService = async (
     notifications: [notifications.wake],
     syncs,
     reports: [
-      loops.run('endpoint reports', { pauseMs: 500, idleMs: 5000 }, () =>
+      loops.run('endpoint reports', { pauseMs: 500 }, () =>
         sendEndpointReport({ database: leads.database, clock, wake }),
       ),
     ],
-    replays: [
-      loops.run('replays', { pauseMs: 500, idleMs: 5000 }, () =>
-        runReplay(leads.database, { clock, keptMs }),
-      ),
-    ],
+    replays: [loops.run('replays', { pauseMs: 500 }, () => runReplay(leads.database, { clock, keptMs }))],
   }
   const { WEBHOOK_DISABLE_AFTER: afterMs } = config
   if (Number.isFinite(afterMs))

@@ -59,16 +59,17 @@ export const createLoops = (logger: Logger) => {
     /** Aborted when the loops are stopped: for what a round waits for and need not. */
     signal,
     /**
-     * Repeats `work`, after `pauseMs` while there is any, and twice as long after each round without, up to `idleMs`. Call the
+     * Repeats `work`, after `pauseMs` while there is any, and twice as long after each round without, up to `idleMs` (10 s). Call the
      * function that comes back after committing work for this loop: it starts a round at once, but no sooner than `pauseMs` after
      * the last. Polling finds what a crash left.
      */
     run: (
       name: string,
-      pauses: number | { pauseMs: number; idleMs: number },
+      pauses: number | { pauseMs: number; idleMs?: number },
       work: () => Promise<Round>,
     ): (() => void) => {
-      const { pauseMs, idleMs } = typeof pauses === 'number' ? { pauseMs: pauses, idleMs: pauses } : pauses
+      const { pauseMs, idleMs = 10_000 } =
+        typeof pauses === 'number' ? { pauseMs: pauses, idleMs: pauses } : pauses
       const alarm = createAlarm()
       const loop = async () => {
         let lengthMs = pauseMs

@@ -44,7 +44,7 @@ export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger })
   }
 
   const wake = loops.run('search', { pauseMs: 250, idleMs: 60_000 }, index)
-  loops.run('search poll', { pauseMs: 2000, idleMs: 5000 }, poll)
+  loops.run('search poll', { pauseMs: 2000 }, poll)
   return {
     /** Makes the leads of these accounts searchable that were just committed. */
     enqueue: (leads: { accountId: number }[]): void => {
