@@ -22,6 +22,7 @@ const project = (dir, { displayName = dir.split('/')[1], specs = '**/*.spec.ts',
     ],
   },
   testEnvironment: `${__dirname}/libs/test-kit/environment.cjs`,
+  runtime: `${__dirname}/libs/test-kit/runtime.cjs`,
   testEnvironmentOptions: {
     customExportConditions: ['@leadwire/source', 'node', 'require', 'default'],
     env,

@@ -57,7 +57,7 @@ export const duplicates = async (context: Context): Promise<void> =>
     report.ratio({ ...ratio('processor time', full, cpu), unit: 'µs', ...goal })
     report.cpu('a create with suspected duplicates', full.found)
     report.cpu('a create without', full.none)
-    const lone = await compare(1, 500)
+    const lone = await compare(1, 3000)
     report.ratio({ ...ratio('processor time on one connection', lone, cpu), unit: 'µs', ...goal })
     report.ratio({ ...ratio('p50 on one connection', lone, ({ p50 }) => p50), unit: 'ms', ...goal })
     const same = await compare(64, 6400, (strangers) => ({ ...strangers, body: another(strangers.body) }))
