@@ -36,7 +36,9 @@ module.exports = {
   testTimeout: 120_000,
   testSequencer: `${__dirname}/libs/test-kit/sequencer.cjs`,
   // A spec file waits for part of its time: for a pause, a timeout, a process that starts.
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
+  // What shared packages keep of earlier files.
+  workerIdleMemoryLimit: '600MB',
   projects: [
     ...['apps', 'libs', 'tools'].flatMap((root) =>
       readdirSync(`${__dirname}/${root}`)
