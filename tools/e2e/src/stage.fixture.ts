@@ -55,15 +55,20 @@ export type Stage<Of extends SharedSystem = System> = {
 
 export type SharedStage = Stage<SharedSystem>
 
-const remote = process.env['LEADWIRE_E2E_URL']
+/** Not when this module is loaded: a spec may start the system at that address itself. */
+const remote = () => process.env['LEADWIRE_E2E_URL']
 
 /** With a system of this file's own. */
-export const startStage = async (options: SystemOptions = {}): Promise<Stage> =>
-  stageOf(await (remote ? remoteSystem(remote, options) : startSystem(options)))
+export const startStage = async (options: SystemOptions = {}): Promise<Stage> => {
+  const url = remote()
+  return stageOf(await (url ? remoteSystem(url, options) : startSystem(options)))
+}
 
 /** With the one that all spec files of a run share that want these settings. */
-export const joinStage = async (options: Pick<SystemOptions, 'env'> = {}): Promise<SharedStage> =>
-  stageOf(await (remote ? remoteSystem(remote, options) : joinSystem(options)))
+export const joinStage = async (options: Pick<SystemOptions, 'env'> = {}): Promise<SharedStage> => {
+  const url = remote()
+  return stageOf(await (url ? remoteSystem(url, options) : joinSystem(options)))
+}
 
 function stageOf<Of extends SharedSystem>(system: Of): Stage<Of> {
   const closing: (() => Promise<unknown>)[] = []

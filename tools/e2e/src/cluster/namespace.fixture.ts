@@ -11,12 +11,16 @@ export async function makeNamespace({ kubectl }: Cluster, name: string): Promise
   await kubectl(['--namespace', name, 'create', '--filename=-'], secrets)
 }
 
-/** @returns what is warned of @throws with helm's complaint */
+/** @returns what is warned of @throws with helm's complaint, and all else that it says, such as the log of a test */
 export async function helmIn(
   helm: string,
   { kubeconfig }: Cluster,
   namespace: string,
   args: string[],
 ): Promise<string> {
-  return (await run(helm, [...args, '--kubeconfig', kubeconfig, '--namespace', namespace])).stderr
+  const running = run(helm, [...args, '--kubeconfig', kubeconfig, '--namespace', namespace])
+  const { stderr } = await running.catch(({ message, stdout }) => {
+    throw new Error(`${message}${stdout}`)
+  })
+  return stderr
 }
