@@ -126,6 +126,14 @@ describe('a preflight', () => {
     expect((await preflight(origin, '/manage/tokens')).headers['access-control-allow-origin']).toBeUndefined()
   })
 
+  test('is refused soon after the revocation of its token', async () => {
+    const origin = `https://late-${tenant.account.id}.example`
+    const { id } = await publish(tenant, { origins: [origin] })
+    expect((await preflight(origin)).status).toBe(204)
+    await tenant.send('DELETE', `/manage/tokens/${id}`)
+    await eventually(async () => expect((await preflight(origin)).status).toBe(405))
+  })
+
   test('is refused for others', async () => {
     const origin = `https://revoked-${tenant.account.id}.example`
     const { id } = await publish(tenant, { origins: [origin] })
