@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { cacheDirectory, eventually, freePort } from '@leadwire/test-kit'
+import { openFolder } from './open-folder.fixture'
 
 const ROOT = resolve(__dirname, '../../..')
 const COPIED = ['apps', 'tools/bundle.mjs', 'tools/embedded/dist/main.js', 'tsconfig.base.json']
@@ -17,7 +17,7 @@ afterEach(async () => {
 })
 
 test('a service whose source is saved answers anew; with an error in it, it goes on as before', async () => {
-  copy = await mkdtemp(join(tmpdir(), 'leadwire-dev-'))
+  copy = await openFolder('leadwire-dev-')
   for (const path of COPIED) await cp(join(ROOT, path), join(copy, path), { recursive: true })
   await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   const port = String(await freePort())

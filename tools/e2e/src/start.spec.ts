@@ -1,13 +1,13 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually, freePort, startReceiver } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import { createClient } from './client'
+import { openFolder } from './open-folder.fixture'
 import { LEAD } from './stage.fixture'
 
 const program = resolve(__dirname, '../../embedded/dist/main.js')
@@ -16,7 +16,7 @@ const leadwire = resolve(__dirname, '../../leadwire/dist/main.js')
 let room: string
 const running: ChildProcess[] = []
 beforeEach(async () => {
-  room = await mkdtemp(join(tmpdir(), 'leadwire-start-'))
+  room = await openFolder('leadwire-start-')
 })
 afterEach(async () => {
   for (const child of running.splice(0)) child.kill('SIGKILL')

@@ -1,13 +1,13 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually, freePort, startReceiver } from '@leadwire/test-kit'
 import { parse } from 'yaml'
 import { createClient } from '../client'
+import { openFolder } from '../open-folder.fixture'
 import { LEAD } from '../stage.fixture'
 
 const STACK = resolve(__dirname, '../../../embedded/dist/main.js')
@@ -30,7 +30,7 @@ const startDeadProxy = async () => {
 
 test('nothing inside a stack, and no command, goes through a proxy that the environment names', async () => {
   const [proxy, receiver] = [await startDeadProxy(), await startReceiver()]
-  const data = await mkdtemp(join(tmpdir(), 'leadwire-proxies-'))
+  const data = await openFolder('leadwire-proxies-')
   const names = ['http_proxy', 'https_proxy', 'all_proxy', 'grpc_proxy']
   const proxies = names.flatMap((name) => [name, name.toUpperCase()]).map((name) => [name, proxy.url])
   const env = {
