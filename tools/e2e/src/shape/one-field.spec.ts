@@ -1,7 +1,7 @@
 import { eventually } from '@leadwire/test-kit'
 import { parse } from 'csv-parse/sync'
 import { Client } from 'pg'
-import { type Stage, startStage, type Tenant } from '../stage.fixture'
+import { LEAD, type Lead, type Stage, startStage, type Tenant } from '../stage.fixture'
 import { checkoutWithField } from './checkout-with-field.fixture'
 
 const FIELD = 'shoe_size'
@@ -54,4 +54,11 @@ test('a field that stands in the table of fields and in a migration is everywher
   expect(await leads(`SELECT ${FIELD} FROM leads WHERE reference = $1`, [reference])).toEqual([
     { [FIELD]: null },
   ])
+})
+
+test('an upsert of another field leaves it as it is', async () => {
+  const upsert = (json: object) => tenant.send<Lead>('PUT', '/manage/leads/external/own-1', { json })
+  const { reference } = await upsert(LEAD)
+  await leads(`UPDATE leads SET ${FIELD} = '43', json_format = 0 WHERE reference = $1`, [reference])
+  expect(await upsert({ name: 'Porch' })).toMatchObject({ name: 'Porch', [FIELD]: '43' })
 })

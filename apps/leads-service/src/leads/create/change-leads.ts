@@ -4,7 +4,7 @@ import {
   Customer,
   type Lead,
   LeadListItem,
-  type NewLead,
+  NewLead,
   snakeCase,
 } from '@leadwire/contracts'
 import type { OpenTransaction, ServiceError } from '@leadwire/service-kit'
@@ -42,27 +42,17 @@ const DELETE_TERMS = 'DELETE FROM lead_attributes WHERE account_id = $1 AND numb
 /** The fields that a lead is found by (`Searched`). */
 const SEARCHED = ['name', 'first_name', 'last_name', 'company_name', 'email', 'phone', 'mobile', 'postcode']
 
+/** What a create may set, by its public name. */
+const SETTABLE = new Map(Object.keys(NewLead.create()).map((name) => [snakeCase(name), name]))
+
 /** What makes a lead as it is. */
 const newLeadOf = (lead: Lead, { marked, userId, attributes }: LockedLead): Partial<NewLead> => {
-  const { customer } = lead
+  const shown: Record<string, unknown> = { ...lead.customer, ...lead }
+  const settable = [...SETTABLE].filter(([field]) => field in shown)
   return {
-    name: lead.name,
-    value: lead.value,
-    description: lead.description ?? undefined,
-    postcode: lead.postcode,
-    userAgent: lead.user_agent,
-    ip: lead.ip,
-    referrer: lead.referrer,
-    referrerUrl: lead.referrer_url ?? undefined,
-    status: lead.status,
+    ...Object.fromEntries(settable.map(([field, name]) => [name, shown[field] ?? undefined])),
     test: marked,
     userId: userId ?? undefined,
-    firstName: customer.first_name,
-    lastName: customer.last_name,
-    companyName: customer.company_name ?? undefined,
-    email: customer.email,
-    phone: customer.phone,
-    mobile: customer.mobile ?? undefined,
     attributes: attributes ?? undefined,
     quotes: lead.quotes.map(({ status, items }) => ({
       status,
@@ -121,6 +111,15 @@ interface Found {
   lead: Lead
 }
 
+/** What no create sets, as it was: a new lead has null there. The link follows from the number of the mobile. */
+const keptOf = <Part extends object>(made: Part, before: Part): Partial<Part> =>
+  Object.fromEntries(
+    Object.entries(before).filter(
+      ([name]) =>
+        (made[name as keyof Part] ?? null) === null && !SETTABLE.has(name) && name !== 'mobile_link',
+    ),
+  ) as Partial<Part>
+
 /** The lead with what changed in it. */
 const changedLead = async (
   item: CreateLead,
@@ -132,11 +131,12 @@ const changedLead = async (
   const { customer } = lead
   const stamp = { ...ids, id, number, accountKey, customerId: customer.id, createdAt: now }
   const made = buildLead(item, stamp, references.imageOf)
-  const { address_1, address_2, city, county, avatar_url, created_at } = customer
+  const { created_at } = customer
   return {
     ...made,
+    ...keptOf(made, lead),
     ...{ reference: lead.reference, type: lead.type, created_at },
-    customer: { ...made.customer, address_1, address_2, city, county, avatar_url, created_at },
+    customer: { ...made.customer, ...keptOf(made.customer, customer), created_at },
   }
 }
 
