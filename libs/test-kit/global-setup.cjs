@@ -50,7 +50,9 @@ module.exports = async () => {
     // A connection kept alive may close while the next file's request is sent.
     response.setHeader('connection', 'close')
     try {
-      shared[url] ??= require('./dist').startSystem({ env, tls: pathname === '/tls' })
+      const { startSystem, stopWatching } = require('./dist')
+      stopWatching()
+      shared[url] ??= startSystem({ env, tls: pathname === '/tls' })
       response.end(JSON.stringify(await shared[url]))
     } catch (error) {
       response.writeHead(500).end(String(error))

@@ -38,3 +38,4 @@ export {
   startSystem,
 } from './system'
 export { tableContents } from './table-contents'
+export { stopWatching } from './watch-process'
