@@ -37,7 +37,7 @@ module.exports = {
   testSequencer: `${__dirname}/libs/test-kit/sequencer.cjs`,
   // A spec file waits for part of its time: for a pause, a timeout, a process that starts.
   maxWorkers: availableParallelism() + 2,
-  // What shared packages keep of earlier files.
+  // Packages that files share keep parts of earlier files in memory: a worker that holds more is replaced.
   workerIdleMemoryLimit: '600MB',
   projects: [
     ...['apps', 'libs', 'tools'].flatMap((root) =>

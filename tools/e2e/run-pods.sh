@@ -24,8 +24,8 @@ inside() {
   # The stores listen on loopback, and PostgreSQL trusts nobody else.
   iptables -t nat -A PREROUTING -d 10.0.0.20 -p tcp -j DNAT --to-destination 127.0.0.1
   iptables -t nat -A INPUT -s 10.244.0.0/16 -d 127.0.0.1 -j SNAT --to-source 127.0.0.1
-  # Network policies decide of what a pod opens: of a Service once it is known for which pod, of all else before its address is
-  # changed. They let nothing through while nobody decides.
+  # Network policies judge each connection that a pod opens: one to a Service after its address became that of a pod, as in
+  # clusters; any other before its address is translated. Without a judgement nothing passes.
   opened=(-s 10.244.0.0/16 -m conntrack --ctstate NEW)
   iptables -t mangle -A PREROUTING "${opened[@]}" ! -d 10.96.0.0/16 -j NFQUEUE --queue-num 100
   iptables -t mangle -A FORWARD "${opened[@]}" --ctorigdst 10.96.0.0/16 -j NFQUEUE --queue-num 100

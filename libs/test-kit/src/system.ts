@@ -75,11 +75,6 @@ export type System = {
   stop(): Promise<void>
 }
 
-declare global {
-  /** What `environment.cjs` loaded outside of spec files. */
-  var leadwireCreateAccount: typeof createAccount | undefined
-}
-
 /** What the files that share a system may use of it: none of them stops a part, or looks at what it does for others. */
 export type SharedSystem = Pick<
   System,
@@ -103,8 +98,7 @@ const accountsOf =
   ({ services, serviceToken, tls }: Pick<System, 'services' | 'serviceToken' | 'tls'>) =>
   (name: string) => {
     const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-    const make = globalThis.leadwireCreateAccount ?? createAccount
-    return make({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
+    return createAccount({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
   }
 
 /**
