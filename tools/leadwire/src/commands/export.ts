@@ -53,7 +53,12 @@ export const addExport = (program: Command): void => {
     .addOption(new Option('--format <format>').choices(['ndjson', 'csv']).default('ndjson'))
     .option('--created-from <time>', 'leads created then and later, such as 2026-11-01T00:00:00Z')
     .option('--created-to <time>', 'leads created before then')
-    .option('--filter <name=value...>', 'leads that match, such as status=sold: a filter of GET /leads', [])
+    .option(
+      '--filter <name=value>',
+      'leads that match, such as status=sold: a filter of GET /leads; may be repeated',
+      (value, others: string[]) => [...others, value],
+      [],
+    )
     .option('--bom', 'begin a CSV file with a byte order mark, for Excel', false)
     .action(runExport)
 }

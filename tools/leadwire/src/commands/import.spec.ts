@@ -55,10 +55,12 @@ test('leads that match are exported for Excel, and a file of Windows-1252 is imp
     stderr: expect.stringContaining('file: Line 2, column 4: the byte 0xEA is not UTF-8.'),
   })
   await leadwire('import', file, '--encoding', 'windows-1252')
-  const filters = ['--filter', 'q=Ada', 'status=open', '--filter', 'postcode=SW1A']
+  const filters = ['--filter', 'q=Ada', '--filter', 'status=open', '--filter', 'postcode=SW1A']
   const csv = async (...args: string[]) => (await leadwire('export', '--format', 'csv', ...args)).stdout
   await eventually(async () => expect(await csv('--bom', ...filters)).toMatch(/^\uFEFFid,.*Fenêtre/s))
-  expect((await csv('--filter', 'status=sold')).split('\n')).toHaveLength(2)
+  const sold = join(folder, 'sold.csv')
+  expect(await csv('--filter', 'status=sold', sold)).toBe('')
+  expect((await readFile(sold, 'utf8')).split('\n')).toHaveLength(2)
   await expect(csv('--filter', 'state')).rejects.toMatchObject({
     stderr: expect.stringContaining('state: "state" is no parameter.'),
   })
