@@ -6,7 +6,7 @@ set -u
 
 [ "${CI:-}" = true ] || exit 0
 [ -z "${CHROMIUM_BIN:-}" ] || exit 0
-for name in chromium chromium-browser google-chrome google-chrome-stable; do
+for name in chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable; do
   command -v "$name" >/dev/null && exit 0
 done
 [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || exit 0
@@ -15,12 +15,16 @@ grep -qs '^ID=debian$' /etc/os-release || exit 0
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo 'leadwire: installing chromium for the specs of the console and of /docs' >&2
+echo 'leadwire: installing Chromium for the specs of the console and of /docs' >&2
 export DEBIAN_FRONTEND=noninteractive
 get() {
   timeout --kill-after=10 240 apt-get -qq -o Acquire::Retries=1 -o Acquire::http::Timeout=15 \
     -o DPkg::Lock::Timeout=60 "$@" </dev/null >>"$log" 2>&1
 }
-if get update && get install -y --no-install-recommends chromium; then exit 0; fi
-echo "leadwire: chromium could not be installed: $(tail -n 1 "$log")" >&2
+get update
+# Older releases of Debian have no package of the shell alone.
+for package in chromium-headless-shell chromium; do
+  if get install -y --no-install-recommends "$package"; then exit 0; fi
+done
+echo "leadwire: Chromium could not be installed: $(tail -n 1 "$log")" >&2
 exit 0
