@@ -19,7 +19,7 @@ async function keep(lead) {
   console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
 }
 
-// The state of each event: in progress, or kept. A database has it in the transaction of the lead, under a unique key.
+// The state of each event. A database has it in the transaction of the lead, under a unique key.
 const events = new Map()
 
 async function receive(request) {
@@ -31,7 +31,7 @@ async function receive(request) {
     return 401
   }
   const id = request.headers['webhook-id']
-  // While an attempt is in progress it may still fail: only a failure of this one brings the lead again.
+  // An attempt in progress may still fail: 409 makes Leadwire try again.
   if (events.has(id)) return events.get(id) === 'kept' ? 200 : 409
   try {
     events.set(id, 'in progress')
@@ -44,7 +44,7 @@ async function receive(request) {
   }
 }
 
-// The signature is of the bytes as they came. Parsed and written again, they would be others.
+// The signature is of the raw bytes.
 async function read(request) {
   const chunks = []
   let size = 0
@@ -55,7 +55,7 @@ async function read(request) {
   return size <= MAX_BYTES ? Buffer.concat(chunks) : undefined
 }
 
-// Standard Webhooks: the signature covers the id and the time too. There are two of them while a secret is being changed.
+// Standard Webhooks. There are two signatures while a secret is being changed.
 function isGenuine(body, headers) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers
   if (!(Math.abs(Date.now() / 1000 - timestamp) <= 300)) return false

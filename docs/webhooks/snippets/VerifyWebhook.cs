@@ -6,8 +6,8 @@ using System.Text.RegularExpressions;
 
 public static class VerifyWebhook
 {
-    /// <summary>webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
-    /// The body is the bytes exactly as they came, before any parsing. Pass DateTimeOffset.UtcNow.</summary>
+    /// <summary>Checks webhook-signature (Standard Webhooks), and refuses old requests: pass DateTimeOffset.UtcNow.
+    /// The body is the raw bytes.</summary>
     public static bool Standard(
         byte[] body, string id, string timestamp, string signatures, string secret, DateTimeOffset now)
     {

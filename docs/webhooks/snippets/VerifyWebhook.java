@@ -10,10 +10,7 @@ import javax.crypto.spec.SecretKeySpec;
 public final class VerifyWebhook {
     private VerifyWebhook() {}
 
-    /**
-     * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. The
-     * body is the bytes exactly as they came, before any parsing. Pass Instant.now().
-     */
+    /** Checks webhook-signature (Standard Webhooks), and refuses old requests: pass Instant.now(). The body is the raw bytes. */
     public static boolean standard(
             byte[] body, String id, String timestamp, String signatures, String secret, Instant now) {
         byte[] key = standardKey(required(secret));

@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/**
- * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. `body` is a Buffer with
- * the bytes exactly as they came, before any parsing.
- */
+/** Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is a Buffer with the raw bytes. */
 export function verifyStandard(body, id, timestamp, signatures, secret, now = Date.now() / 1000) {
   if (!secret) throw new Error('the webhook secret is missing')
   if (!id || !signatures || !/^\d{1,12}$/.test(timestamp ?? '')) return false

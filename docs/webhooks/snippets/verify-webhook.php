@@ -1,9 +1,6 @@
 <?php
 
-/**
- * webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. $body is
- * file_get_contents('php://input'): the bytes as they came, before any parsing.
- */
+/** Checks webhook-signature (Standard Webhooks), and refuses old requests. $body is file_get_contents('php://input'). */
 function verify_standard(
     string $body,
     ?string $id,

@@ -14,8 +14,8 @@ import (
 
 var timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 
-// VerifyStandard checks webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): it refuses old
-// requests too. The body is the bytes exactly as they came, before any parsing. Pass time.Now().
+// VerifyStandard checks webhook-signature (Standard Webhooks), and refuses old requests: pass time.Now(). The
+// body is the raw bytes.
 func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now time.Time) bool {
 	if secret == "" {
 		panic("the webhook secret is missing")

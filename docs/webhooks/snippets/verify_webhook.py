@@ -6,10 +6,7 @@ import time
 
 
 def verify_standard(body, id, timestamp, signatures, secret, now=None):
-    """webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too.
-
-    `body` is bytes, exactly as they came, before any parsing.
-    """
+    """Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is the raw bytes."""
     if not secret:
         raise ValueError("the webhook secret is missing")
     if not id or not signatures or not re.fullmatch(r"[0-9]{1,12}", timestamp or ""):

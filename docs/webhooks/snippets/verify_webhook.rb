@@ -1,7 +1,6 @@
 require "openssl"
 
-# webhook-id, webhook-timestamp and webhook-signature (Standard Webhooks): refuses old requests too. `body` is
-# request.body.read (Rails: request.raw_post): the bytes as they came, before any parsing.
+# Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is request.body.read (Rails: raw_post).
 def verify_standard(body, id, timestamp, signatures, secret, now: Time.now.to_i)
   raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
   return false if id.to_s.empty? || signatures.to_s.empty? || !timestamp.to_s.match?(/\A[0-9]{1,12}\z/)
