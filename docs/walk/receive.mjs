@@ -1,5 +1,4 @@
 // receive.mjs
-// A webhook receiver without dependencies.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
@@ -14,7 +13,7 @@ const BYTES = Buffer.from(ENCODED, 'base64')
 const KEY = ENCODED && BYTES.toString('base64') === ENCODED ? BYTES : WEBHOOK_SECRET
 const MAX_BYTES = 8 * 1024 * 1024
 
-// Here your program stores the lead. It has not arrived before that.
+// Store the lead here. It has not arrived before that.
 async function keep(lead) {
   console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
 }

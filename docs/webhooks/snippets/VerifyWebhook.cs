@@ -6,8 +6,7 @@ using System.Text.RegularExpressions;
 
 public static class VerifyWebhook
 {
-    /// <summary>Checks webhook-signature (Standard Webhooks), and refuses old requests: pass DateTimeOffset.UtcNow.
-    /// The body is the raw bytes.</summary>
+    /// <summary>Checks webhook-signature: pass the raw bytes and DateTimeOffset.UtcNow.</summary>
     public static bool Standard(
         byte[] body, string id, string timestamp, string signatures, string secret, DateTimeOffset now)
     {
@@ -22,7 +21,7 @@ public static class VerifyWebhook
         }
     }
 
-    /// <summary>X-SERVICE-Signature, over the same body.</summary>
+    /// <summary>Checks X-SERVICE-Signature.</summary>
     public static bool Service(byte[] body, string signature, string secret)
     {
         if (string.IsNullOrEmpty(secret)) throw new ArgumentException("the webhook secret is missing");
@@ -33,7 +32,6 @@ public static class VerifyWebhook
         }
     }
 
-    /// <summary>whsec_ and base64 stand for bytes; any other secret is its own key.</summary>
     private static byte[] StandardKey(string secret)
     {
         var encoded = secret.StartsWith("whsec_", StringComparison.Ordinal) ? secret.Substring(6) : "";

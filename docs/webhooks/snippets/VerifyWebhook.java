@@ -10,7 +10,7 @@ import javax.crypto.spec.SecretKeySpec;
 public final class VerifyWebhook {
     private VerifyWebhook() {}
 
-    /** Checks webhook-signature (Standard Webhooks), and refuses old requests: pass Instant.now(). The body is the raw bytes. */
+    /** Checks webhook-signature: pass the raw bytes and Instant.now(). */
     public static boolean standard(
             byte[] body, String id, String timestamp, String signatures, String secret, Instant now) {
         byte[] key = standardKey(required(secret));
@@ -24,7 +24,7 @@ public final class VerifyWebhook {
         return valid;
     }
 
-    /** X-SERVICE-Signature, over the same body. */
+    /** Checks X-SERVICE-Signature. */
     public static boolean service(byte[] body, String signature, String secret) {
         byte[] hmac = hmac("HmacSHA1", required(secret).getBytes(UTF_8), body);
         StringBuilder right = new StringBuilder();
@@ -32,7 +32,6 @@ public final class VerifyWebhook {
         return isEqual(signature, right.toString());
     }
 
-    /** whsec_ and base64 stand for bytes; any other secret is its own key. */
     private static byte[] standardKey(String secret) {
         String encoded = secret.startsWith("whsec_") ? secret.substring(6) : "";
         try {

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is a Buffer with the raw bytes. */
+/** Checks webhook-signature. `body` is a Buffer with the raw bytes. */
 export function verifyStandard(body, id, timestamp, signatures, secret, now = Date.now() / 1000) {
   if (!secret) throw new Error('the webhook secret is missing')
   if (!id || !signatures || !/^\d{1,12}$/.test(timestamp ?? '')) return false
@@ -10,13 +10,12 @@ export function verifyStandard(body, id, timestamp, signatures, secret, now = Da
   return signatures.split(' ').some((signature) => isEqual(signature, right))
 }
 
-/** X-SERVICE-Signature, over the same `body`. */
+/** Checks X-SERVICE-Signature. */
 export function verifyService(body, signature, secret) {
   if (!secret) throw new Error('the webhook secret is missing')
   return isEqual(signature, createHmac('sha1', secret).update(body).digest('hex'))
 }
 
-/** whsec_ and base64 stand for bytes; any other secret is its own key. */
 function standardKey(secret) {
   const encoded = secret.startsWith('whsec_') ? secret.slice(6) : ''
   const key = Buffer.from(encoded, 'base64')

@@ -1,6 +1,6 @@
 <?php
 
-/** Checks webhook-signature (Standard Webhooks), and refuses old requests. $body is file_get_contents('php://input'). */
+/** Checks webhook-signature. $body is file_get_contents('php://input'). */
 function verify_standard(
     string $body,
     ?string $id,
@@ -27,7 +27,7 @@ function verify_standard(
     return $valid;
 }
 
-/** X-SERVICE-Signature, over the same $body. */
+/** Checks X-SERVICE-Signature. */
 function verify_service(string $body, ?string $signature, string $secret): bool
 {
     if ($secret === '') {
@@ -36,7 +36,6 @@ function verify_service(string $body, ?string $signature, string $secret): bool
     return hash_equals(hash_hmac('sha1', $body, $secret), $signature ?? '');
 }
 
-/** whsec_ and base64 stand for bytes; any other secret is its own key. */
 function standard_key(string $secret): string
 {
     $encoded = strncmp($secret, 'whsec_', 6) === 0 ? substr($secret, 6) : '';

@@ -14,8 +14,7 @@ import (
 
 var timestampForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 
-// VerifyStandard checks webhook-signature (Standard Webhooks), and refuses old requests: pass time.Now(). The
-// body is the raw bytes.
+// VerifyStandard checks webhook-signature: pass the raw bytes and time.Now().
 func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now time.Time) bool {
 	if secret == "" {
 		panic("the webhook secret is missing")
@@ -38,7 +37,7 @@ func VerifyStandard(body []byte, id, timestamp, signatures, secret string, now t
 	return valid
 }
 
-// VerifyService checks X-SERVICE-Signature, over the same body.
+// VerifyService checks X-SERVICE-Signature.
 func VerifyService(body []byte, signature, secret string) bool {
 	if secret == "" {
 		panic("the webhook secret is missing")
@@ -48,7 +47,6 @@ func VerifyService(body []byte, signature, secret string) bool {
 	return hmac.Equal([]byte(signature), []byte(hex.EncodeToString(mac.Sum(nil))))
 }
 
-// whsec_ and base64 stand for bytes; any other secret is its own key.
 func standardKey(secret string) []byte {
 	encoded, _ := strings.CutPrefix(secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)

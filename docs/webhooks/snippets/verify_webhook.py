@@ -6,7 +6,7 @@ import time
 
 
 def verify_standard(body, id, timestamp, signatures, secret, now=None):
-    """Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is the raw bytes."""
+    """Checks webhook-signature. `body` is the raw bytes."""
     if not secret:
         raise ValueError("the webhook secret is missing")
     if not id or not signatures or not re.fullmatch(r"[0-9]{1,12}", timestamp or ""):
@@ -20,7 +20,7 @@ def verify_standard(body, id, timestamp, signatures, secret, now=None):
 
 
 def verify_service(body, signature, secret):
-    """X-SERVICE-Signature, over the same `body`."""
+    """Checks X-SERVICE-Signature."""
     if not secret:
         raise ValueError("the webhook secret is missing")
     right = hmac.new(secret.encode(), body, hashlib.sha1).hexdigest()
@@ -28,7 +28,6 @@ def verify_service(body, signature, secret):
 
 
 def _standard_key(secret):
-    """whsec_ and base64 stand for bytes; any other secret is its own key."""
     encoded = secret[6:] if secret.startswith("whsec_") else ""
     try:
         key = base64.b64decode(encoded, validate=True)
@@ -38,5 +37,5 @@ def _standard_key(secret):
 
 
 def _is_equal(given, right):
-    # Bytes: compare_digest refuses text beyond ASCII, which anybody can send.
+    # compare_digest refuses text beyond ASCII.
     return hmac.compare_digest((given or "").encode("utf-8", "surrogateescape"), right.encode())

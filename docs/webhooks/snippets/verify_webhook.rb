@@ -1,6 +1,6 @@
 require "openssl"
 
-# Checks webhook-signature (Standard Webhooks), and refuses old requests. `body` is request.body.read (Rails: raw_post).
+# Checks webhook-signature. `body` is request.body.read (Rails: raw_post).
 def verify_standard(body, id, timestamp, signatures, secret, now: Time.now.to_i)
   raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
   return false if id.to_s.empty? || signatures.to_s.empty? || !timestamp.to_s.match?(/\A[0-9]{1,12}\z/)
@@ -12,13 +12,12 @@ def verify_standard(body, id, timestamp, signatures, secret, now: Time.now.to_i)
   signatures.split(" ").map { |signature| equal_in_constant_time?(signature, right) }.any?
 end
 
-# X-SERVICE-Signature, over the same `body`.
+# Checks X-SERVICE-Signature.
 def verify_service(body, signature, secret)
   raise ArgumentError, "the webhook secret is missing" if secret.to_s.empty?
   equal_in_constant_time?(signature, OpenSSL::HMAC.hexdigest("SHA1", secret, body))
 end
 
-# whsec_ and base64 stand for bytes; any other secret is its own key.
 def standard_key(secret)
   encoded = secret.start_with?("whsec_") ? secret[6..] : ""
   key = encoded.unpack1("m0")
