@@ -102,7 +102,7 @@ const SEEN: Record<string, RegExp[]> = {
     /the same bytes/,
   ],
   webhooks: [/verified: lead \S{36} from /, /"status":"delivered"|"status":"pending"/],
-  'never-miss-a-lead': [/listening on/, /"secret":/, /lead\.created: While it was away/],
+  'never-miss-a-lead': [/listening on/, /"secret":/],
   'missing-webhook': [/^\S{36}$/m, /"attempts":\[\{"number":1,.*"status":200/, /"status":"pending"/],
   errors: [/HTTP\/1\.1 422/, /"request_id"/, /^email: The email must be a valid email address\.$/m],
   idempotency: [/the same response twice/, /idempotency-replayed: true/i, /created \S{36}/],
