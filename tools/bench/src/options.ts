@@ -28,8 +28,12 @@ export const scenarioNames = [
     'copies',
     'duplicates',
     'history',
+    'partitions',
   ] as const),
 ]
+
+/** Takes long, or compares what is not built. */
+const onlyByName = ['history', 'partitions']
 
 export type ScenarioName = (typeof scenarioNames)[number]
 
@@ -47,7 +51,7 @@ export interface Options {
 }
 
 export const usage = `npm run bench -- [options]
-  --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}; history only so
+  --only NAME[,NAME]  some parts: ${scenarioNames.join(', ')}; ${onlyByName.join(' and ')} only so
   --huge              tables of 10^7 leads or deliveries too (a quarter of an hour more, and 21 GB of disk)
   --profile           profile the services: OUT/profiles/*.cpuprofile
   --rounds N          interleaved rounds of each comparison (3)
@@ -72,7 +76,7 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
     return value
   }
   const [rounds, seconds] = [count('rounds', 3), count('seconds', 4)]
-  const asked = values.only?.split(',') ?? scenarioNames.filter((name) => name !== 'history')
+  const asked = values.only?.split(',') ?? scenarioNames.filter((name) => !onlyByName.includes(name))
   const isName = (name: string): name is ScenarioName => (scenarioNames as readonly string[]).includes(name)
   const unknown = asked.filter((name) => !isName(name))
   if (unknown.length > 0)

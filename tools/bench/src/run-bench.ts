@@ -17,6 +17,7 @@ import { history } from './scenarios/history'
 import { isolation } from './scenarios/isolation'
 import { memory } from './scenarios/memory'
 import { overload } from './scenarios/overload'
+import { partitions } from './scenarios/partitions'
 import { polls } from './scenarios/polls'
 import { schedule } from './scenarios/schedule'
 import { create, list, retrieve } from './scenarios/single-process'
@@ -42,6 +43,7 @@ const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) 
     copies,
     duplicates,
     history,
+    partitions,
   },
 }
 
