@@ -13,7 +13,11 @@ import {
 import { answerEach, auditService, type GrpcServer, type Sealer } from '@leadwire/service-kit'
 import * as accounts from './accounts/accounts'
 import { attachFile, listAttachments, retrieveAttachment } from './attachments/attachments'
-import { claimKey, releaseKey, renewKey } from './idempotency/idempotency-keys'
+import {
+  claimIdempotencyKey,
+  releaseIdempotencyKey,
+  renewIdempotencyKey,
+} from './idempotency/idempotency-keys'
 import { createImage } from './images/images'
 import { deleteAccount, retrieveAccountDeletion } from './jobs/delete/delete-account'
 import { eraseLead } from './jobs/erase/erase-lead'
@@ -25,7 +29,6 @@ import { cancelImport, listImportFaults, listImports, retrieveImport } from './j
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
-import type { IndexDeps } from './jobs/search/index-leads'
 import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
 import { checkReferences } from './leads/create/references'
 import { createWriteLeadBatch } from './leads/create/write-lead-batch'
@@ -41,6 +44,7 @@ import { listLeads } from './leads/list/list-leads'
 import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { retrieveManagedLead } from './leads/read/retrieve-managed-lead'
+import type { Dependencies, Implementation, Operations } from './operation'
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
@@ -55,31 +59,23 @@ import {
 } from './tokens/tokens'
 import * as users from './users/users'
 
-type Deps = CreateLeadsDeps &
-  IndexDeps &
+type Deps = Omit<Dependencies, 'actor'> &
+  CreateLeadsDeps &
   ReconcileDeps & {
     draining: AbortSignal
-    backupRetentionDays: number | undefined
     sealer: Sealer
     wakeErasures?: () => void
   }
 
-type Operation<Request, Response> = Parameters<typeof perCall<Deps, Request, Response>>[1]
-
-type Methods<Operations> = {
-  [Name in keyof Operations]: Operations[Name] extends Operation<infer Request, infer Response>
-    ? ReturnType<typeof perCall<Deps, Request, Response>>
-    : never
-}
-
 /** Operations as the methods of their names. */
-const perCalls = <Operations extends Record<string, Operation<never, unknown>>>(
+const perCalls = <Name extends keyof Operations>(
   deps: Deps,
-  operations: Operations,
-) =>
-  Object.fromEntries(
-    Object.entries(operations).map(([name, operation]) => [name, perCall(deps, operation)]),
-  ) as Methods<Operations>
+  operations: Pick<Operations, Name>,
+): Pick<Implementation, Name> => {
+  const methods = Object.entries<(deps: Dependencies, request: never) => Promise<unknown>>(operations)
+  const served = methods.map(([name, operation]) => [name, perCall(deps, operation)])
+  return Object.fromEntries(served)
+}
 
 /** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
 const READS_AT_ONCE = 3
@@ -92,12 +88,14 @@ export const addLeadsService = (
   const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   const { draining, meters, wakeErasures } = deps
   const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
+  const writeLeadBatch = createWriteLeadBatch(deps)
   server.add(LeadsServiceDefinition, {
-    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, checkReferences, findLeadNames }),
+    ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead }),
     ...perCalls(deps, { listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     ...perCalls(deps, { ...changes, findCalendar }),
+    checkReferences: perCall(deps, (given, request) => checkReferences(given)(request)),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps), draining),
     listLeads: answerEach(listLeads(deps), draining),
@@ -122,15 +120,17 @@ export const addLeadsService = (
   // The records of stored bytes, and the keys that are held while bytes are on their way.
   server.add(AttachmentsServiceDefinition, {
     ...perCalls(deps, { attachFile, retrieveAttachment, listAttachments, createImage }),
-    claimIdempotencyKey: claimKey(deps),
-    renewIdempotencyKey: renewKey(deps),
-    releaseIdempotencyKey: releaseKey(deps),
+    ...perCalls(deps, { claimIdempotencyKey, renewIdempotencyKey, releaseIdempotencyKey }),
   })
   server.add(ImportsServiceDefinition, {
     ...perCalls(deps, { createImport, retrieveImport, listImports, cancelImport, listImportFaults }),
-    ...perCalls(deps, { claimImport, advanceImport, releaseImport }),
-    writeLeadBatch: perCall(deps, createWriteLeadBatch(deps)),
+    ...perCalls(deps, { claimImport, releaseImport }),
+    advanceImport: perCall(deps, advanceImport),
+    writeLeadBatch: perCall(deps, (given, request) => writeLeadBatch(given)(request)),
   })
-  server.add(ReconciliationServiceDefinition, perCalls(deps, { reconcile, retrieveReconciliation }))
+  server.add(ReconciliationServiceDefinition, {
+    ...perCalls(deps, { retrieveReconciliation }),
+    reconcile: perCall(deps, reconcile),
+  })
   server.add(AuditServiceDefinition, auditService(deps))
 }

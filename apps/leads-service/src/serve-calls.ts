@@ -1,28 +1,23 @@
-import type { Actor } from '@leadwire/contracts'
 import {
   actorOfCall,
   answerOnce,
   type BatcherMeter,
   type Codec,
   createFairQueue,
-  type Database,
   type Sealer,
 } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
 import { underKey } from './idempotency/idempotency-keys'
-
-type Operation<Deps, Request, Response> = (
-  deps: Deps & { actor: Actor | undefined },
-) => (request: Request) => Promise<Response>
+import type { Dependencies } from './operation'
 
 /**
  * An operation as a method of a gRPC service. It gets the database for this call alone, so that no more statements begin when the
- * caller has gone or timed out, and the caller as `actor`. With a codec of its response it is done once with each idempotency key.
+ * caller has gone or timed out. With a codec of its response it is done once with each idempotency key.
  */
 export const perCall =
-  <Deps extends { database: Database; sealer: Sealer }, Request, Response>(
+  <Deps extends Omit<Dependencies, 'actor'> & { sealer: Sealer }, Request, Response>(
     deps: Deps,
-    operation: Operation<Deps, Request, Response>,
+    operation: (deps: Deps & Dependencies, request: Request) => Promise<Response>,
     response?: Codec<Response>,
   ) =>
   async (
@@ -32,7 +27,7 @@ export const perCall =
     const { sealer } = deps
     const actor = actorOfCall(context.metadata)
     const once = { database: deps.database.until(context.signal), sealer, underKey, response }
-    return answerOnce(context, once, (database) => operation({ ...deps, database, actor })(request))
+    return answerOnce(context, once, (database) => operation({ ...deps, database, actor }, request))
   }
 
 /** Runs `atOnce` calls at once, fairly among accounts. Others wait as long as a request may take. */

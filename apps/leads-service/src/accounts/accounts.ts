@@ -1,50 +1,40 @@
 import { randomBytes } from 'node:crypto'
-import {
-  Account,
-  type CreateAccountRequest,
-  CreateTokenRequest,
-  isEmail,
-  type RetrieveAccountRequest,
-  type UpdateAccountRequest,
-} from '@leadwire/contracts'
+import { Account, CreateTokenRequest, isEmail } from '@leadwire/contracts'
 import { type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { nameErrors, refuse } from '../arguments'
-import { type ManagementDeps, managedRecords } from '../database/managed-records'
+import { managedRecords } from '../database/managed-records'
+import type { Operation } from '../operation'
 import { insertToken } from '../tokens/tokens'
 
 const ACCOUNTS = managedRecords(Account, 'accounts', 'account')
 
-const idsOf = ({ accountId }: RetrieveAccountRequest) => ({ account_id: accountId })
-
 /** Makes an account and its first token, with the scopes leads and manage. */
-export const createAccount =
-  ({ database, actor }: ManagementDeps) =>
-  async ({ name }: CreateAccountRequest) => {
-    refuse(nameErrors(name))
-    return database.transaction(async (tx) => {
-      // It names the account to webhook receivers.
-      const api_key = `lw_key_${randomBytes(32).toString('base64url')}`
-      const account = await ACCOUNTS.insert(tx, actor, { name: name.trim(), api_key }, ['name'])
-      const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
-      return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first), actor)) }
-    })
-  }
+export const createAccount: Operation<'createAccount'> = async ({ database, actor }, { name }) => {
+  refuse(nameErrors(name))
+  return database.transaction(async (tx) => {
+    // It names the account to webhook receivers.
+    const api_key = `lw_key_${randomBytes(32).toString('base64url')}`
+    const account = await ACCOUNTS.insert(tx, actor, { name: name.trim(), api_key }, ['name'])
+    const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
+    return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first), actor)) }
+  })
+}
 
 /** Every account, for operators. */
-export const listAccounts =
-  ({ database }: ManagementDeps) =>
-  async () => ({ accounts: await ACCOUNTS.list(database, 'true', []) })
+export const listAccounts: Operation<'listAccounts'> = async ({ database }) => ({
+  accounts: await ACCOUNTS.list(database, 'true', []),
+})
 
-export const retrieveAccount =
-  ({ database }: ManagementDeps) =>
-  async (request: RetrieveAccountRequest) => ({ account: await ACCOUNTS.retrieve(database, idsOf(request)) })
+export const retrieveAccount: Operation<'retrieveAccount'> = async ({ database }, request) => ({
+  account: await ACCOUNTS.retrieve(database, request),
+})
 
-/** Changes what is given of an account. Creates of leads lock its row as well: each waits for the other, and neither for long. */
-export const updateAccount = (deps: ManagementDeps) => async (request: UpdateAccountRequest) => {
+/** Creates of leads lock the row of their account as well: each waits for the other, and neither for long. */
+export const updateAccount: Operation<'updateAccount'> = async (deps, request) => {
   const { contactEmail } = request
   if (contactEmail && !isEmail(contactEmail))
     throw ServiceError.invalid({ contact_email: ['The contact email must be a valid email address.'] })
-  const account = await ACCOUNTS.change(deps, idsOf(request), {
+  const account = await ACCOUNTS.change(deps, request, {
     action: 'account.updated',
     logged: ['contactEmail'],
     set: "contact_email = nullif(coalesce($2, contact_email), '')",
@@ -60,10 +50,9 @@ const requireKept = async ({ id }: Account, tx: OpenTransaction): Promise<void> 
 }
 
 const suspensionBy =
-  (action: 'account.suspended' | 'account.resumed', suspendedAt: string) =>
-  (deps: ManagementDeps) =>
-  async (request: RetrieveAccountRequest) => ({
-    account: await ACCOUNTS.change(deps, idsOf(request), {
+  (action: 'account.suspended' | 'account.resumed', suspendedAt: string): Operation<'suspendAccount'> =>
+  async (deps, request) => ({
+    account: await ACCOUNTS.change(deps, request, {
       ...{ action, logged: ['suspendedAt'], check: requireKept },
       set: `suspended_at = ${suspendedAt}`,
     }),

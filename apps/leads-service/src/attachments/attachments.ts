@@ -3,17 +3,17 @@ import {
   type Image,
   imageJson,
   type ListAttachmentsRequest,
-  type RetrieveAttachmentRequest,
   StoredFile,
 } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { fileFields, isId, isText, isUuid, validate } from '../arguments'
 import { rowMapper } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
+import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
-import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
+import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 
 /** The fields that an attachment shows. It never changes: it was updated when it was created. */
 export const ATTACHMENT_COLUMNS = `t.id, t.name, t.file_name, t.file_size, t.content_type, NULL AS alt, 0 AS public,
@@ -25,7 +25,7 @@ type AttachmentRow = Omit<Image, 'url'>
 const attachmentJson = (row: AttachmentRow, baseUrl: string, reference: string): string =>
   imageJson({ ...row, url: `${baseUrl}/leads/${reference}/attachments/${row.id}` })
 
-const INSERT = `
+const insert = statement<AttachmentRow>('attach-file')`
   INSERT INTO attachments AS t (account_id, lead_id, key, name, file_name, file_size, content_type)
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   RETURNING ${ATTACHMENT_COLUMNS}`
@@ -35,8 +35,7 @@ const insertAttachment = async (tx: RecordingTransaction, request: AttachFileReq
   validate({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
   const lead = await lockLead(tx, request)
-  const values = [accountId, lead.id, key, name, fileName, fileSize, contentType]
-  const [row] = await tx.query<AttachmentRow>({ name: 'attach-file', text: INSERT, values })
+  const [row] = await insert(tx, accountId, lead.id, key, name, fileName, fileSize, contentType)
   const json = attachmentJson(row!, baseUrl, lead.reference)
   const data = `${json.slice(0, -1)},"lead_reference":"${lead.reference}"}`
   recordChange(tx, { accountId, lead, type: 'attachment.added', at: row!.created_at, data })
@@ -44,7 +43,7 @@ const insertAttachment = async (tx: RecordingTransaction, request: AttachFileReq
 }
 
 /** Records a file that is stored as a lead's attachment (interface: Attach a file). */
-export const attachFile = (deps: RecordingDeps) => (request: AttachFileRequest) => {
+export const attachFile: Operation<'attachFile'> = (deps, request) => {
   const { idempotency, claimId, reference } = request
   return recordingTransaction(deps, (tx) =>
     underKey(tx, idempotency, () => insertAttachment(tx, request), claimId, reference),
@@ -58,9 +57,9 @@ const list = listRecords<AttachmentRow, ListAttachmentsRequest>(
 )
 
 /** A lead's attachments, newest first. */
-export const listAttachments = (deps: { database: Database }) => async (request: ListAttachmentsRequest) => {
+export const listAttachments: Operation<'listAttachments'> = async (deps, request) => {
   validate({ base_url: isText(request.baseUrl, 16_384) })
-  return list(deps)(request)
+  return list(deps, request)
 }
 
 const FILE = rowMapper(StoredFile, 't')
@@ -71,13 +70,12 @@ const SELECT_FILE = `
   WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
 
 /** Where an attachment's bytes are and what they are. */
-export const retrieveAttachment =
-  ({ database }: { database: Database }) =>
-  async ({ accountId, reference, attachmentId }: RetrieveAttachmentRequest) => {
-    validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
-    const values = [accountId, reference, attachmentId]
-    const query = { name: 'retrieve-attachment', text: SELECT_FILE, values }
-    const [file] = isUuid(reference) ? await FILE.query(database, query) : []
-    if (!file) throw new ServiceError('not_found', 'There is no such attachment.')
-    return { file }
-  }
+export const retrieveAttachment: Operation<'retrieveAttachment'> = async ({ database }, request) => {
+  const { accountId, reference, attachmentId } = request
+  validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
+  const values = [accountId, reference, attachmentId]
+  const query = { name: 'retrieve-attachment', text: SELECT_FILE, values }
+  const [file] = isUuid(reference) ? await FILE.query(database, query) : []
+  if (!file) throw new ServiceError('not_found', 'There is no such attachment.')
+  return { file }
+}

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Database, Logger, Pruned } from '@leadwire/service-kit'
+import { type Database, type Logger, type Pruned, statement } from '@leadwire/service-kit'
 import type { FilesService } from './files-service'
 
 /** A record is written within minutes after its file was stored: what has none after so long will never have one. */
@@ -14,7 +14,7 @@ const PLAUSIBLE = { count: 100, share: 0.01 }
 const LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('unnamed files', 0)) AS locked`
 const LASTING = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
-const FIND_UNNAMED = `
+const findUnnamed = statement<{ key: string }>('find-unnamed-files')`
   SELECT f.key FROM unnest($1::text[]) AS f (key)
   WHERE NOT EXISTS (SELECT FROM attachments t WHERE t.key = f.key)
     AND NOT EXISTS (SELECT FROM images m WHERE m.key = f.key)
@@ -32,8 +32,7 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
   let listed = 0
   for await (const keys of listFiles(UNNAMED_FOR_S, signal)) {
     listed += keys.length
-    const query = { name: 'find-unnamed-files', text: FIND_UNNAMED, values: [keys] }
-    unnamed.push(...(await database.query<{ key: string }>(query)).map(({ key }) => key))
+    unnamed.push(...(await findUnnamed(database, keys)).map(({ key }) => key))
     if (unnamed.length >= DELETED_AT_MOST) break
     await pause(BATCH_PAUSE_MS)
   }

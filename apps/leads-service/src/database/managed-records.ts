@@ -1,6 +1,5 @@
 import { type Actor, snakeCase } from '@leadwire/contracts'
 import {
-  type Database,
   differences,
   type OpenTransaction,
   recordAudit,
@@ -8,16 +7,8 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { isId, validate } from '../arguments'
+import type { Dependencies } from '../operation'
 import { type Row, rowMapper } from './row-mapper'
-
-/** What an operation of the management API gets; `actor` is the caller. */
-export interface ManagementDeps {
-  database: Database
-  actor?: Actor | undefined
-}
-
-/** The account's id and the record's, by the names that errors give them. An account has only one. */
-type Ids = Record<string, number>
 
 interface Change<Message> {
   action: `${string}.${string}`
@@ -31,21 +22,25 @@ interface Change<Message> {
 }
 
 /** Reads and changes the records of a table that the management API shows, and logs each change in its transaction. */
-export const managedRecords = <Message extends { id: number }>(
+export const managedRecords = <Message extends { id: number }, What extends string>(
   type: { fromPartial(fields: object): Message },
   table: string,
-  what: string,
+  what: What,
 ) => {
+  /** The account's id and the record's. An account has only one. */
+  type Ids = Record<'accountId' | `${What}Id`, number>
   const { columns, query } = rowMapper(type, table)
-  const where = what === 'account' ? 'id = $1' : 'account_id = $1 AND id = $2'
+  const isAccount = what === 'account'
+  const names: (keyof Ids)[] = isAccount ? ['accountId'] : ['accountId', `${what}Id`]
+  const where = isAccount ? 'id = $1' : 'account_id = $1 AND id = $2'
   const shown = (message: Message, fields: Change<Message>['logged']) =>
     Object.fromEntries(fields.map((field) => [snakeCase(field), message[field]]))
 
   /** One record. Throws not_found. */
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {
-    validate(Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, isId(id)])))
+    validate(Object.fromEntries(names.map((name) => [snakeCase(name), isId(ids[name])])))
     const text = `SELECT ${columns} FROM ${table} WHERE ${where} ${lock}`
-    const [found] = await query(db, { text, values: Object.values(ids) })
+    const [found] = await query(db, { text, values: names.map((name) => ids[name]) })
     if (!found) throw new ServiceError('not_found', `There is no such ${what}.`)
     return found
   }
@@ -61,9 +56,8 @@ export const managedRecords = <Message extends { id: number }>(
       row: Row & { account_id?: number },
       logged: Change<Message>['logged'],
     ): Promise<Message> => {
-      const names = Object.keys(row)
-      const places = names.map((_, index) => `$${index + 1}`)
-      const text = `INSERT INTO ${table} (${names}) VALUES (${places}) RETURNING ${columns}`
+      const places = Object.keys(row).map((_, index) => `$${index + 1}`)
+      const text = `INSERT INTO ${table} (${Object.keys(row)}) VALUES (${places}) RETURNING ${columns}`
       const [made] = await query(tx, { text, values: Object.values(row) })
       const { id } = made!
       const target = { accountId: row.account_id ?? id, targetId: id }
@@ -72,12 +66,16 @@ export const managedRecords = <Message extends { id: number }>(
       return made!
     },
     /** Changes a record, which it locks first. Throws not_found. */
-    change: ({ database, actor }: ManagementDeps, ids: Ids, change: Change<Message>): Promise<Message> =>
+    change: (
+      { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
+      ids: Ids,
+      change: Change<Message>,
+    ): Promise<Message> =>
       database.transaction(async (tx) => {
         const { action, logged, set, values = [], check } = change
         const before = await retrieve(tx, ids, 'FOR NO KEY UPDATE')
         await check?.(before, tx)
-        const keys = Object.values(ids)
+        const keys = names.map((name) => ids[name])
         const text = `UPDATE ${table} SET ${set} WHERE ${where} RETURNING ${columns}`
         const [after] = await query(tx, { text, values: [...keys, ...values] })
         const changes = differences(shown(before, logged), shown(after!, logged))

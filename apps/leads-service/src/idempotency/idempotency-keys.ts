@@ -1,27 +1,29 @@
 import { randomUUID } from 'node:crypto'
-import type { ClaimIdempotencyKeyRequest, Idempotency, RenewIdempotencyKeyRequest } from '@leadwire/contracts'
+import type { Idempotency } from '@leadwire/contracts'
 import {
   type Answer,
-  type Database,
+  columnsOf,
   keyInUse,
   keyUsedForAnother,
   type OpenTransaction,
   ServiceError,
+  statement,
   type Transaction,
 } from '@leadwire/service-kit'
 import { isId, isOptional, isSaid, isUuid, validate } from '../arguments'
 import { inserter, insertTogether } from '../database/inserter'
+import type { Operation } from '../operation'
 
 type Key = Pick<Idempotency, 'tokenId' | 'key' | 'maxAgeS'>
 
 // A request holds a key's lock until its transaction ends. Locks are tried, never waited for: no deadlock.
-const LOCK = `
+const lockKeys = statement<{ ord: number; known: boolean; locked: boolean }>('lock-keys')`
   SELECT ord::int, t.id IS NOT NULL AS known,
     pg_try_advisory_xact_lock(hashtextextended(asked.token_id || ':' || asked.key, 0)) AS locked
   FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (token_id, key, ord)
   LEFT JOIN tokens t ON t.id = asked.token_id`
 
-const READ = `
+const selectKeys = statement<KeyState & Key & { ageS: number }>('read-keys')`
   SELECT token_id AS "tokenId", key, fingerprint, body, claim_id AS "claimId",
     extract(epoch FROM clock_timestamp() - created_at)::float8 AS "ageS"
   FROM idempotency_keys
@@ -39,10 +41,11 @@ const CLAIM = `
     lead_reference = NULL, created_at = excluded.created_at`
 
 // No lock on the key: the transaction that answers the same request must find it free.
-const RENEW = `
+const renew = statement('renew-key')`
   UPDATE idempotency_keys SET claimed_until = ${CLAIM_ENDS} WHERE token_id = $1 AND key = $2 AND claim_id = $3`
 
-const RELEASE = 'DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 AND claim_id = $3'
+const release = statement('release-key')`
+  DELETE FROM idempotency_keys WHERE token_id = $1 AND key = $2 AND claim_id = $3`
 
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
@@ -57,11 +60,11 @@ const UNUSED: KeyState = { fingerprint: null, body: null, claimId: null }
 
 /** Reads and locks keys in the transaction that answers them. Without a saved answer, one that another request has locked is `conflict`. */
 const readKeys = async (tx: Transaction, keys: Key[]): Promise<Map<string, KeyState | ServiceError>> => {
-  const values = [keys.map(({ tokenId }) => tokenId), keys.map(({ key }) => key)]
+  const values = columnsOf(keys, 'tokenId', 'key')
   const [locks, rows] = await Promise.all([
-    tx.query<{ ord: number; known: boolean; locked: boolean }>({ name: 'lock-keys', text: LOCK, values }),
+    lockKeys(tx, ...values),
     // A statement of its own, behind the locks: it sees what was saved until a lock was had.
-    tx.query<KeyState & Key & { ageS: number }>({ name: 'read-keys', text: READ, values }),
+    selectKeys(tx, ...values),
   ])
   const found = new Map(rows.map((row) => [nameOf(row), row]))
   return new Map(
@@ -138,32 +141,29 @@ export const underKey = async (
 }
 
 /** Claims a key for a long request; others get `conflict` until it is answered, released, or no longer renewed. */
-export const claimKey =
-  ({ database }: { database: Database }) =>
-  ({ tokenId, key }: ClaimIdempotencyKeyRequest) =>
-    database.transaction(async (tx) => {
-      validate({ token_id: isId(tokenId), key: isSaid(key) })
-      const state = (await readKeys(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
-      if (state instanceof ServiceError) throw state
-      const { fingerprint, body } = state
-      if (fingerprint && body) return { saved: { fingerprint, body }, claimId: '' }
-      if (state.claimId !== null) throw keyInUse()
-      const claimId = randomUUID()
-      tx.send({ text: CLAIM, values: [tokenId, key, claimId] })
-      return { saved: undefined, claimId }
-    })
+export const claimIdempotencyKey: Operation<'claimIdempotencyKey'> = ({ database }, { tokenId, key }) =>
+  database.transaction(async (tx) => {
+    validate({ token_id: isId(tokenId), key: isSaid(key) })
+    const state = (await readKeys(tx, [{ tokenId, key }])).get(nameOf({ tokenId, key }))!
+    if (state instanceof ServiceError) throw state
+    const { fingerprint, body } = state
+    if (fingerprint && body) return { saved: { fingerprint, body }, claimId: '' }
+    if (state.claimId !== null) throw keyInUse()
+    const claimId = randomUUID()
+    tx.send({ text: CLAIM, values: [tokenId, key, claimId] })
+    return { saved: undefined, claimId }
+  })
 
-const changeClaim =
-  (name: string, text: string) =>
-  ({ database }: { database: Database }) =>
-  async ({ tokenId, key, claimId }: RenewIdempotencyKeyRequest) => {
+const changingBy =
+  (change: typeof renew): Operation<'renewIdempotencyKey'> =>
+  async ({ database }, { tokenId, key, claimId }) => {
     validate({ token_id: isId(tokenId), key: isSaid(key), claim_id: isUuid(claimId) })
-    await database.query({ name, text, values: [tokenId, key, claimId] })
+    await change(database, tokenId, key, claimId)
     return {}
   }
 
 /** Renews a claimed key; one that another request has claimed since stays as it is. */
-export const renewKey = changeClaim('renew-key', RENEW)
+export const renewIdempotencyKey = changingBy(renew)
 
 /** Releases a claimed key: the request failed, and may be sent again. */
-export const releaseKey = changeClaim('release-key', RELEASE)
+export const releaseIdempotencyKey = changingBy(release)

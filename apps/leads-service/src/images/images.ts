@@ -1,9 +1,9 @@
-import { type CreateImageRequest, Image, imageJson } from '@leadwire/contracts'
-import { differences, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
+import { Image, imageJson } from '@leadwire/contracts'
+import { differences, type OpenTransaction, recordAudit, statement } from '@leadwire/service-kit'
 import { fileFields, isId, isText, validate } from '../arguments'
-import type { ManagementDeps } from '../database/managed-records'
 import { type Row, recordMapper } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
+import type { Operation } from '../operation'
 
 const IMAGE = recordMapper(Image, 'm', { without: ['url'] })
 
@@ -15,24 +15,22 @@ export const imageOfRow = (row: Row, assetsUrl: string): Image => ({
   url: `${assetsUrl}/${row['key']}`,
 })
 
-const INSERT = `
+const insert = statement<Row>('create-image')`
   INSERT INTO images AS m (account_id, key, name, alt, file_name, file_size, content_type)
   VALUES ($1, $2, $3, $4, $5, $6, $7)
   RETURNING ${IMAGE_COLUMNS}`
 
 /** Records a stored image that quote items may refer to by its id. */
-export const createImage =
-  ({ database, actor, assetsUrl }: ManagementDeps & { assetsUrl: string }) =>
-  async ({ accountId, file, alt, idempotency, claimId }: CreateImageRequest) => {
-    validate({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
-    const { key, name, fileName, fileSize, contentType } = file!
-    const values = [accountId, key, name === '' ? null : name, alt ?? null, fileName, fileSize, contentType]
-    const insertImage = async (tx: OpenTransaction) => {
-      const [row] = await tx.query<Row>({ name: 'create-image', text: INSERT, values })
-      const made = imageOfRow(row!, assetsUrl)
-      const changes = differences({}, { file_name: fileName, file_size: fileSize, content_type: contentType })
-      recordAudit(tx, actor, { accountId, action: 'image.created', targetId: made.id, changes })
-      return Buffer.from(`{"data":${imageJson(made)}}`)
-    }
-    return database.transaction((tx) => underKey(tx, idempotency, () => insertImage(tx), claimId))
+export const createImage: Operation<'createImage'> = async ({ database, actor, assetsUrl }, request) => {
+  const { accountId, file, alt, idempotency, claimId } = request
+  validate({ account_id: isId(accountId), alt: isText(alt ?? ''), ...fileFields(file) })
+  const { key, name, fileName, fileSize, contentType } = file!
+  const insertImage = async (tx: OpenTransaction) => {
+    const [row] = await insert(tx, accountId, key, name || null, alt ?? null, fileName, fileSize, contentType)
+    const made = imageOfRow(row!, assetsUrl)
+    const changes = differences({}, { file_name: fileName, file_size: fileSize, content_type: contentType })
+    recordAudit(tx, actor, { accountId, action: 'image.created', targetId: made.id, changes })
+    return Buffer.from(`{"data":${imageJson(made)}}`)
   }
+  return database.transaction((tx) => underKey(tx, idempotency, () => insertImage(tx), claimId))
+}

@@ -1,9 +1,9 @@
 import type { WebhooksServiceClient } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 
 type Webhooks = Pick<WebhooksServiceClient, 'listFailingEndpoints' | 'notifyContact'>
 
-const FIND = `
+const find = statement<{ id: number; accountName: string; contactEmail: string }>('find-contacts')`
   SELECT id, name AS "accountName", contact_email AS "contactEmail" FROM accounts
   WHERE id = ANY ($1::bigint[]) AND contact_email IS NOT NULL`
 
@@ -16,8 +16,8 @@ export const createNotifyContacts = ({ database, webhooks }: { database: Databas
   return async (): Promise<boolean> => {
     const { endpoints } = await webhooks.listFailingEndpoints({ afterEndpointId })
     afterEndpointId = endpoints.at(-1)?.endpointId
-    const query = { name: 'find-contacts', text: FIND, values: [endpoints.map(({ accountId }) => accountId)] }
-    const found = await database.query<{ id: number; accountName: string; contactEmail: string }>(query)
+    const accountIds = endpoints.map(({ accountId }) => accountId)
+    const found = await find(database, accountIds)
     const contacts = new Map(found.map(({ id, ...contact }) => [id, contact]))
     for (const { endpointId, accountId } of endpoints) {
       const contact = contacts.get(accountId)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
-import { activeTraceparent } from '@leadwire/service-kit'
+import { activeTraceparent, statement } from '@leadwire/service-kit'
 import type { RecordingTransaction } from '../outbox/record-events'
 
-const FIND = `
+const find = statement<{ leadReference: string; requestedAt: string }>('find-notified')`
   SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
     u.email AS "userEmail", u.name AS "userName", a.name AS "accountName",
     concat_ws(' ', l.first_name, l.last_name) AS "customerName", l.email AS "customerEmail",
@@ -32,8 +32,7 @@ export const recordNotification = async (
   },
 ): Promise<void> => {
   const { accountId, leadId, userId } = notification
-  const query = { name: 'find-notified', text: FIND, values: [accountId, leadId, userId] }
-  const [found] = await tx.query<{ leadReference: string; requestedAt: string }>(query)
+  const [found] = await find(tx, accountId, leadId, userId)
   if (!found) return
   const { eventId = randomUUID() } = notification
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })

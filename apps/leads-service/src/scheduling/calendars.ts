@@ -1,18 +1,14 @@
-import type {
-  CalendarEntry,
-  FindCalendarRequest,
-  FindCalendarResponse,
-  ListCalendarEntriesRequest,
-} from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import type { CalendarEntry, FindCalendarResponse } from '@leadwire/contracts'
+import { statement, theRow } from '@leadwire/service-kit'
 import { isId, validate } from '../arguments'
 import type { Subject } from '../notifications/record-notification'
+import type { Operation } from '../operation'
 
 /** Of each kind. */
 const UPCOMING = 250
 const PAST = 100
 
-const FIND = `
+const find = statement<FindCalendarResponse>('find-calendar')`
   SELECT u.account_id AS "accountId", u.id AS "userId", u.name AS "userName"
   FROM users u JOIN accounts a ON a.id = u.account_id
   WHERE u.calendar_hash = $1 AND u.removed_at IS NULL AND a.suspended_at IS NULL`
@@ -26,7 +22,7 @@ const rangesOf = (subject: Subject) => [
   range(subject, `date < now() AND date >= now() - interval '90 days' ORDER BY date DESC LIMIT ${PAST}`),
 ]
 
-const ENTRIES = `
+const selectEntries = statement<CalendarEntry>('list-calendar-entries')`
   SELECT e.subject, e.id, e.date, e.sequence, e.changed_at AS "changedAt", l.reference AS "leadReference",
     l.name AS "leadName", concat_ws(' ', l.first_name, l.last_name) AS "customerName", l.email AS "customerEmail",
     l.phone AS "customerPhone", l.postcode AS "customerPostcode"
@@ -36,21 +32,16 @@ const ENTRIES = `
   ORDER BY e.date, e.subject, e.id`
 
 /** Whose calendar has an address. Throws not_found. */
-export const findCalendar =
-  ({ database }: { database: Database }) =>
-  async ({ hash }: FindCalendarRequest): Promise<FindCalendarResponse> => {
-    validate({ hash: hash.length === 32 })
-    const query = { name: 'find-calendar', text: FIND, values: [hash] }
-    const [found] = await database.query<FindCalendarResponse>(query)
-    if (!found) throw new ServiceError('not_found', 'There is no such calendar.')
-    return found
-  }
+export const findCalendar: Operation<'findCalendar'> = async ({ database }, { hash }) => {
+  validate({ hash: hash.length === 32 })
+  return theRow(await find(database, hash), 'calendar')
+}
 
 /** What a user has to do: of the last 90 days and of the future, without what is cancelled or of an erased lead. */
-export const listCalendarEntries =
-  ({ database }: { database: Database }) =>
-  async ({ accountId, userId }: ListCalendarEntriesRequest) => {
-    validate({ account_id: isId(accountId), user_id: isId(userId) })
-    const query = { name: 'list-calendar-entries', text: ENTRIES, values: [accountId, userId] }
-    return { entries: await database.query<CalendarEntry>(query) }
-  }
+export const listCalendarEntries: Operation<'listCalendarEntries'> = async (
+  { database },
+  { accountId, userId },
+) => {
+  validate({ account_id: isId(accountId), user_id: isId(userId) })
+  return { entries: await selectEntries(database, accountId, userId) }
+}

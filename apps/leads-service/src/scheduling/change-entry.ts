@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  Actor,
-  CancelAppointmentRequest,
-  EntryChange,
-  RescheduleAppointmentRequest,
-} from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import type { Actor, EntryChange } from '@leadwire/contracts'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { isActor, isId, isInstant, isOptional, validate } from '../arguments'
-import { lockLead, TO_CHANGE } from '../leads/history/lock-lead'
+import { lockLead, lockToChange } from '../leads/history/lock-lead'
 import { recordLeadChange } from '../leads/history/record-lead-change'
 import { recordNotification, type Subject } from '../notifications/record-notification'
+import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
-import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
+import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from './schedule'
-
-type Deps = RecordingDeps & { actor?: Actor | undefined }
 
 type Action = 'rescheduled' | 'cancelled'
 
@@ -42,7 +36,8 @@ const update = (subject: Subject) => `
     changed_at = $7, invitation_id = $8, invited_user_id = $9, sequence = $10
   WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
 
-const RAISE_VERSION = 'UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2'
+const raiseVersion = statement('raise-version')`
+  UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2`
 
 /** The entry of a locked lead. Throws not_found and, for a user that can't be assigned, invalid. */
 const findEntry = async (
@@ -75,7 +70,7 @@ const changeEntry = async (
   asked: EntryChange,
 ): Promise<string> => {
   const { accountId, notify, userId, date = null } = asked
-  const lead = await lockLead(tx, asked, TO_CHANGE)
+  const lead = await lockLead(tx, asked, lockToChange)
   const { entry, invitation, now, differs } = await findEntry(tx, subject, asked, lead.id)
   const cancels = action === 'cancelled'
   if (entry.cancelled_at !== null && !cancels)
@@ -113,7 +108,7 @@ const changeEntry = async (
   const data = entryJson(changed!, lead.reference)
   if (!changes) return data
   const version = lead.version + 1
-  tx.send({ name: 'raise-version', text: RAISE_VERSION, values: [accountId, lead.id] })
+  raiseVersion.send(tx, accountId, lead.id)
   recordLeadChange(tx, {
     ...{ accountId, leadId: lead.id, version, actor, at: now },
     changes: [{ field: subject, from: shown(entry), to: cancels ? null : shown(changed!) }],
@@ -123,9 +118,8 @@ const changeEntry = async (
 }
 
 const changing =
-  (subject: Subject, action: Action) =>
-  (deps: Deps) =>
-  ({ change }: RescheduleAppointmentRequest | CancelAppointmentRequest): Promise<{ body: Buffer }> =>
+  (subject: Subject, action: Action): Operation<'rescheduleAppointment'> =>
+  (deps, { change }) =>
     recordingTransaction(deps, async (tx) => {
       validate({
         change: change !== undefined,

@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type {
-  Appointment,
-  ListAppointmentsRequest,
-  ScheduleAppointmentRequest,
-  ScheduleCallbackRequest,
-} from '@leadwire/contracts'
+import type { Appointment } from '@leadwire/contracts'
 import { type Answer, ServiceError } from '@leadwire/service-kit'
 import { isId, isInstant, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
 import { lockLead } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
 import { recordNotification, type Subject } from '../notifications/record-notification'
+import type { Dependencies, Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
-import { type RecordingDeps, type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
+import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 
 const SCHEDULED_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
 
@@ -55,7 +51,7 @@ const insertEntry = async (
 
 /** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
 const schedule = async (
-  deps: RecordingDeps,
+  deps: Dependencies,
   subject: Subject,
   asked: Appointment | undefined,
 ): Promise<Answer> => {
@@ -67,15 +63,15 @@ const schedule = async (
 }
 
 /** interface: Schedule Appointment. */
-export const scheduleAppointment = (deps: RecordingDeps) => (request: ScheduleAppointmentRequest) =>
-  schedule(deps, 'appointment', request.appointment)
+export const scheduleAppointment: Operation<'scheduleAppointment'> = (deps, { appointment }) =>
+  schedule(deps, 'appointment', appointment)
 
 /** interface: Schedule Callback. */
-export const scheduleCallback = (deps: RecordingDeps) => (request: ScheduleCallbackRequest) =>
-  schedule(deps, 'callback', request.callback)
+export const scheduleCallback: Operation<'scheduleCallback'> = (deps, { callback }) =>
+  schedule(deps, 'callback', callback)
 
-const listOf = (table: string) =>
-  listRecords<EntryRow, ListAppointmentsRequest>(table, selectRecords(table, ENTRY_COLUMNS), entryJson)
+const listOf = (table: string): Operation<'listAppointments'> =>
+  listRecords(table, selectRecords(table, ENTRY_COLUMNS), entryJson)
 
 export const listAppointments = listOf('appointments')
 export const listCallbacks = listOf('callbacks')

@@ -2,11 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   type Actor,
   type CreateTokenRequest,
-  type FindOriginRequest,
-  type ListTokensRequest,
-  type OpenPortalLinkRequest,
   PORTAL_LINK,
-  type RevokeTokenRequest,
   SCOPES,
   Token,
   VerifiedToken,
@@ -17,11 +13,13 @@ import {
   type OpenTransaction,
   type Pruned,
   ServiceError,
+  statement,
   type Transaction,
   violatedConstraint,
 } from '@leadwire/service-kit'
 import { errorsOf, isId, isOptional, isSaid, isText, nameErrors, refuse, validate } from '../arguments'
-import { type ManagementDeps, managedRecords } from '../database/managed-records'
+import { managedRecords } from '../database/managed-records'
+import type { Operation } from '../operation'
 
 /**
  * A token of one endpoint has the scope `webhooks`, and is stored with none: a release that does not know of the endpoint must
@@ -64,49 +62,40 @@ export const insertToken = async (
 const isOrigin = (text: string) =>
   /^https?:/.test(text) && isText(text) && URL.canParse(text) && new URL(text).origin === text
 
-const creationFailure = (error: unknown): unknown => {
+const throwFailure = (error: unknown): never => {
   if (isInvalidTime(error))
-    return ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
-  switch (violatedConstraint(error)) {
-    case 'tokens_account_id_fkey':
-      return new ServiceError('not_found', 'There is no such account.')
-    default:
-      return error
-  }
+    throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
+  if (violatedConstraint(error) === 'tokens_account_id_fkey')
+    throw new ServiceError('not_found', 'There is no such account.')
+  throw error
 }
 
 /** Makes a token. Only this response has its secret: the stored hash can't be turned back into it. */
-export const createToken =
-  ({ database, actor }: ManagementDeps) =>
-  async (request: CreateTokenRequest) => {
-    const { accountId, name, scopes, expiresAt, endpointId, origins, returnUrl, honeypot } = request
-    const known: readonly string[] = endpointId === undefined ? SCOPES : ['webhooks', PORTAL_LINK]
-    const areKnown =
-      scopes.length > 0 &&
-      scopes.every((scope) => known.includes(scope)) &&
-      (endpointId === undefined || scopes.length === 1)
-    const expiry = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
-    refuse({
-      ...errorsOf({
-        account_id: isId(accountId),
-        expires_at: !Number.isNaN(expiry),
-        endpoint_id: endpointId === undefined || isId(endpointId),
-        origins: origins.every(isOrigin) && (origins.length === 0 || String(scopes) === 'leads:create'),
-        return_url: isOptional(returnUrl, (url) => isText(url, 2048) && URL.canParse(url)),
-        honeypot: isOptional(honeypot, isSaid),
-      }),
-      ...nameErrors(name),
-      ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
-      ...(expiry <= Date.now() && { expires_at: ['The expires at must be a date in the future.'] }),
-    })
-    try {
-      return await database.transaction((tx) => insertToken(tx, request, actor))
-    } catch (error) {
-      throw creationFailure(error)
-    }
-  }
+export const createToken: Operation<'createToken'> = async ({ database, actor }, request) => {
+  const { accountId, name, scopes, expiresAt, endpointId, origins, returnUrl, honeypot } = request
+  const known: readonly string[] = endpointId === undefined ? SCOPES : ['webhooks', PORTAL_LINK]
+  const areKnown =
+    scopes.length > 0 &&
+    scopes.every((scope) => known.includes(scope)) &&
+    (endpointId === undefined || scopes.length === 1)
+  const expiry = expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt)
+  refuse({
+    ...errorsOf({
+      account_id: isId(accountId),
+      expires_at: !Number.isNaN(expiry),
+      endpoint_id: isOptional(endpointId, isId),
+      origins: origins.every(isOrigin) && (origins.length === 0 || String(scopes) === 'leads:create'),
+      return_url: isOptional(returnUrl, (url) => isText(url, 2048) && URL.canParse(url)),
+      honeypot: isOptional(honeypot, isSaid),
+    }),
+    ...nameErrors(name),
+    ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
+    ...(expiry <= Date.now() && { expires_at: ['The expires at must be a date in the future.'] }),
+  })
+  return database.transaction((tx) => insertToken(tx, request, actor)).catch(throwFailure)
+}
 
-const FIND_ORIGIN = `
+const hasOrigin = statement<{ found: boolean }>('find-origin')`
   SELECT EXISTS (
     SELECT FROM tokens
     WHERE origins @> ARRAY[$1::text] AND origins <> '{}' AND revoked_at IS NULL
@@ -114,59 +103,41 @@ const FIND_ORIGIN = `
   ) AS found`
 
 /** Whether an origin is that of any publishable token that is valid. */
-export const findOrigin =
-  ({ database }: ManagementDeps) =>
-  async ({ origin }: FindOriginRequest) => {
-    const query = { name: 'find-origin', text: FIND_ORIGIN, values: [origin] }
-    const [row] = isText(origin) ? await database.query<{ found: boolean }>(query) : []
-    return { found: row?.found ?? false }
-  }
+export const findOrigin: Operation<'findOrigin'> = async ({ database }, { origin }) => {
+  const [row] = isText(origin) ? await hasOrigin(database, origin) : []
+  return { found: row?.found ?? false }
+}
 
 /** Every token of an account, revoked ones too. */
-export const listTokens =
-  ({ database }: ManagementDeps) =>
-  async ({ accountId }: ListTokensRequest) => {
-    validate({ account_id: isId(accountId) })
-    return { tokens: await TOKENS.list(database, 'account_id = $1', [accountId]) }
-  }
+export const listTokens: Operation<'listTokens'> = async ({ database }, { accountId }) => {
+  validate({ account_id: isId(accountId) })
+  return { tokens: await TOKENS.list(database, 'account_id = $1', [accountId]) }
+}
 
 /** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
-export const revokeToken =
-  (deps: ManagementDeps) =>
-  async ({ accountId, tokenId }: RevokeTokenRequest) => {
-    const token = await TOKENS.change(
-      deps,
-      { account_id: accountId, token_id: tokenId },
-      {
-        action: 'token.revoked',
-        logged: ['revokedAt'],
-        set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
-      },
-    )
-    return { token }
-  }
+export const revokeToken: Operation<'revokeToken'> = async (deps, request) => ({
+  token: await TOKENS.change(deps, request, {
+    action: 'token.revoked',
+    logged: ['revokedAt'],
+    set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
+  }),
+})
 
 /** Ends a link and starts its session, which is the same token with another secret. Throws not_found, and conflict but for the first. */
-export const openPortalLink =
-  (deps: ManagementDeps) =>
-  async ({ accountId, tokenId }: OpenPortalLinkRequest) => {
-    const { secret, hash } = newSecret('live')
-    const token = await TOKENS.change(
-      deps,
-      { account_id: accountId, token_id: tokenId },
-      {
-        action: 'token.opened',
-        logged: ['scopes', 'expiresAt'],
-        set: "hash = $3, scopes = '{}', expires_at = clock_timestamp() + interval '8 hours'",
-        values: [hash],
-        check: ({ scopes, revokedAt }) => {
-          if (!scopes.includes(PORTAL_LINK) || revokedAt !== undefined)
-            throw new ServiceError('conflict', 'The link was opened before, or revoked.')
-        },
-      },
-    )
-    return { token, secret }
-  }
+export const openPortalLink: Operation<'openPortalLink'> = async (deps, request) => {
+  const { secret, hash } = newSecret('live')
+  const token = await TOKENS.change(deps, request, {
+    action: 'token.opened',
+    logged: ['scopes', 'expiresAt'],
+    set: "hash = $3, scopes = '{}', expires_at = clock_timestamp() + interval '8 hours'",
+    values: [hash],
+    check: ({ scopes, revokedAt }) => {
+      if (!scopes.includes(PORTAL_LINK) || revokedAt !== undefined)
+        throw new ServiceError('conflict', 'The link was opened before, or revoked.')
+    },
+  })
+  return { token, secret }
+}
 
 const AT_ONCE = 1000
 
@@ -183,7 +154,7 @@ export const deleteExpiredTokens = async (db: Transaction): Promise<Pruned> => {
 }
 
 // last_used_at is written every ten seconds at most. A row that another verification is writing is skipped.
-const VERIFY = `
+const verify = statement<VerifiedToken & { hash: Buffer }>('verify-tokens')`
   WITH found AS (
     SELECT t.*, a.suspended_at IS NOT NULL AS suspended FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.hash = ANY ($1::bytea[]) AND t.revoked_at IS NULL
@@ -203,10 +174,9 @@ const VERIFY = `
 
 /** Verifies many tokens at once, by hash: unknown, revoked and expired ones come back empty. */
 export const verifyTokens =
-  ({ database }: ManagementDeps) =>
+  ({ database }: { database: Transaction }) =>
   async ({ hashes }: VerifyTokensRequest) => {
-    const query = { name: 'verify-tokens', text: VERIFY, values: [hashes] }
-    const rows = await database.query<VerifiedToken & { hash: Buffer }>(query)
+    const rows = await verify(database, hashes)
     // NULL is undefined in a message.
     const tokens = new Map(
       rows.map((row) => [row.hash.toString('hex'), shownToken(VerifiedToken.fromPartial(row))]),

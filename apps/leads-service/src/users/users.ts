@@ -1,23 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
-import {
-  type CreateUserCalendarRequest,
-  type CreateUserRequest,
-  emailForm,
-  isEmail,
-  type ListUsersRequest,
-  type RemoveUserRequest,
-  type RetrieveUserRequest,
-  type RevokeUserCalendarRequest,
-  type UpdateUserRequest,
-  User,
-} from '@leadwire/contracts'
+import { emailForm, isEmail, User } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
-import { type ManagementDeps, managedRecords } from '../database/managed-records'
+import { managedRecords } from '../database/managed-records'
+import type { Operation } from '../operation'
 
 const USERS = managedRecords(User, 'users', 'user')
-
-const idsOf = ({ accountId, userId }: RetrieveUserRequest) => ({ account_id: accountId, user_id: userId })
 
 const emailErrors = (email: string): FieldErrors =>
   isEmail(email) && isText(email) ? {} : { email: ['The email must be a valid email address.'] }
@@ -34,42 +22,39 @@ const throwFailure = (error: unknown): never => {
 }
 
 /** Every user of an account that was not removed. */
-export const listUsers =
-  ({ database }: ManagementDeps) =>
-  async ({ accountId }: ListUsersRequest) => {
-    validate({ account_id: isId(accountId) })
-    return { users: await USERS.list(database, 'account_id = $1 AND removed_at IS NULL', [accountId]) }
-  }
+export const listUsers: Operation<'listUsers'> = async ({ database }, { accountId }) => {
+  validate({ account_id: isId(accountId) })
+  return { users: await USERS.list(database, 'account_id = $1 AND removed_at IS NULL', [accountId]) }
+}
 
 /** One user, also one that was removed. */
-export const retrieveUser =
-  ({ database }: ManagementDeps) =>
-  async (request: RetrieveUserRequest) => ({ user: await USERS.retrieve(database, idsOf(request)) })
+export const retrieveUser: Operation<'retrieveUser'> = async ({ database }, request) => ({
+  user: await USERS.retrieve(database, request),
+})
 
 /** An e-mail exists once per account, whatever its case or the spelling of its domain; that of a removed user is free. */
-export const createUser =
-  ({ database, actor }: ManagementDeps) =>
-  async ({ accountId, email, name }: CreateUserRequest) => {
-    refuse({ ...errorsOf({ account_id: isId(accountId) }), ...nameErrors(name), ...emailErrors(email) })
-    const row = { account_id: accountId, email: emailForm(email), name }
-    const user = await database
-      .transaction((tx) => USERS.insert(tx, actor, row, ['email', 'name']))
-      .catch(throwFailure)
-    return { user }
-  }
+export const createUser: Operation<'createUser'> = async ({ database, actor }, request) => {
+  const { accountId, email, name } = request
+  refuse({ ...errorsOf({ account_id: isId(accountId) }), ...nameErrors(name), ...emailErrors(email) })
+  const row = { account_id: accountId, email: emailForm(email), name }
+  const user = await database
+    .transaction((tx) => USERS.insert(tx, actor, row, ['email', 'name']))
+    .catch(throwFailure)
+  return { user }
+}
 
 const requirePresent = ({ removedAt }: User): void => {
   if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
 }
 
 /** Changes what is given of a user that was not removed. */
-export const updateUser = (deps: ManagementDeps) => async (request: UpdateUserRequest) => {
+export const updateUser: Operation<'updateUser'> = async (deps, request) => {
   const { email, name } = request
   refuse({
     ...(name !== undefined && nameErrors(name)),
     ...(email !== undefined && emailErrors(email)),
   })
-  const user = await USERS.change(deps, idsOf(request), {
+  const user = await USERS.change(deps, request, {
     action: 'user.updated',
     logged: ['email', 'name'],
     set: 'email = coalesce($3, email), name = coalesce($4, name)',
@@ -80,8 +65,8 @@ export const updateUser = (deps: ManagementDeps) => async (request: UpdateUserRe
 }
 
 /** Removes a user for good. What was assigned to it keeps its id. An assignment in flight and the removal don't wait for each other. */
-export const removeUser = (deps: ManagementDeps) => async (request: RemoveUserRequest) => ({
-  user: await USERS.change(deps, idsOf(request), {
+export const removeUser: Operation<'removeUser'> = async (deps, request) => ({
+  user: await USERS.change(deps, request, {
     action: 'user.removed',
     logged: ['removedAt'],
     set: 'removed_at = coalesce(removed_at, clock_timestamp()), calendar_hash = NULL, calendar_created_at = NULL',
@@ -89,9 +74,9 @@ export const removeUser = (deps: ManagementDeps) => async (request: RemoveUserRe
 })
 
 /** Makes the secret of a user's calendar. Only this response has it: what is stored is its hash. The one before stops working. */
-export const createUserCalendar = (deps: ManagementDeps) => async (request: CreateUserCalendarRequest) => {
+export const createUserCalendar: Operation<'createUserCalendar'> = async (deps, request) => {
   const secret = `lw_cal_${randomBytes(32).toString('base64url')}`
-  const user = await USERS.change(deps, idsOf(request), {
+  const user = await USERS.change(deps, request, {
     action: 'user.calendar_created',
     logged: ['calendarCreatedAt'],
     set: 'calendar_hash = $3, calendar_created_at = clock_timestamp()',
@@ -102,8 +87,8 @@ export const createUserCalendar = (deps: ManagementDeps) => async (request: Crea
 }
 
 /** The address of a user's calendar stops working at once. */
-export const revokeUserCalendar = (deps: ManagementDeps) => async (request: RevokeUserCalendarRequest) => ({
-  user: await USERS.change(deps, idsOf(request), {
+export const revokeUserCalendar: Operation<'revokeUserCalendar'> = async (deps, request) => ({
+  user: await USERS.change(deps, request, {
     action: 'user.calendar_revoked',
     logged: ['calendarCreatedAt'],
     set: 'calendar_hash = NULL, calendar_created_at = NULL',

@@ -1,11 +1,8 @@
-import {
-  AccountDeletion,
-  type DeleteAccountRequest,
-  type RetrieveAccountDeletionRequest,
-} from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { AccountDeletion } from '@leadwire/contracts'
+import { ServiceError, type Transaction } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
 import { rowMapper } from '../../database/row-mapper'
+import type { Operation } from '../../operation'
 
 const LOCK = 'SELECT name FROM accounts WHERE id = $1 FOR NO KEY UPDATE'
 
@@ -31,25 +28,22 @@ const deletionOf = async (db: Transaction, accountId: number): Promise<{ deletio
  * Suspends an account for good and starts the job that removes all of it (`run-account-deletions.ts`). A repetition returns the job's state.
  * Throws not_found, and invalid where the name is not the account's.
  */
-export const deleteAccount =
-  (deps: { database: Database }) =>
-  ({ accountId, name }: DeleteAccountRequest): Promise<{ deletion: AccountDeletion }> =>
-    deps.database.transaction(async (tx) => {
-      validate({ account_id: isId(accountId) })
-      const [account] = await tx.query<{ name: string }>({ text: LOCK, values: [accountId] })
-      if (!account) throw new ServiceError('not_found', 'There is no such account.')
-      if (account.name !== name)
-        throw ServiceError.invalid({
-          name: ['The name must be the one of the account that is to be deleted.'],
-        })
-      for (const text of [SUSPEND, INSERT]) tx.send({ text, values: [accountId] })
-      return deletionOf(tx, accountId)
-    })
+export const deleteAccount: Operation<'deleteAccount'> = ({ database }, { accountId, name }) =>
+  database.transaction(async (tx) => {
+    validate({ account_id: isId(accountId) })
+    const [account] = await tx.query<{ name: string }>({ text: LOCK, values: [accountId] })
+    if (!account) throw new ServiceError('not_found', 'There is no such account.')
+    if (account.name !== name)
+      throw ServiceError.invalid({ name: ['The name must be the one of the account that is to be deleted.'] })
+    for (const text of [SUSPEND, INSERT]) tx.send({ text, values: [accountId] })
+    return deletionOf(tx, accountId)
+  })
 
 /** How the deletion of an account fares, also when the account is gone. Throws not_found. */
-export const retrieveAccountDeletion =
-  (deps: { database: Database }) =>
-  async ({ accountId }: RetrieveAccountDeletionRequest): Promise<{ deletion: AccountDeletion }> => {
-    validate({ account_id: isId(accountId) })
-    return deletionOf(deps.database, accountId)
-  }
+export const retrieveAccountDeletion: Operation<'retrieveAccountDeletion'> = async (
+  { database },
+  { accountId },
+) => {
+  validate({ account_id: isId(accountId) })
+  return deletionOf(database, accountId)
+}

@@ -59,10 +59,8 @@ const LAST = [
 /** Removes a batch of an account's leads from every store, their rows last. Resolves with whether there were any. */
 const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean> => {
   const { database, webhooks } = deps
-  const values = [accountId]
   const leads = await database.query<{ id: number; number: number; reference: string }>({
-    text: FIND_LEADS,
-    values,
+    ...{ text: FIND_LEADS, values: [accountId] },
   })
   if (leads.length === 0) return false
   const ofLeads = [accountId, leads.map(({ id }) => id)]

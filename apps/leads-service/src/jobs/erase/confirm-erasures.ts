@@ -1,11 +1,11 @@
 import type { Delivery } from '@leadwire/contracts'
-import type { Round } from '@leadwire/service-kit'
+import { type Round, statement } from '@leadwire/service-kit'
 import type { Elsewhere } from '../elsewhere'
 
 const AT_ONCE = 20
 
 // After 2, 4, 8 … seconds, at last once a day.
-const CLAIM = `
+const claim = statement<ClaimedRow>('claim-erasures-to-confirm')`
   UPDATE erasures e SET
     confirm_at = clock_timestamp() + greatest('2 seconds', least('1 day', clock_timestamp() - e.requested_at))
   FROM leads l
@@ -14,7 +14,7 @@ const CLAIM = `
   )) AND l.account_id = e.account_id AND l.id = e.lead_id
   RETURNING e.account_id AS "accountId", e.lead_id AS "leadId", e.event_id AS "eventId", e.receivers, l.reference`
 
-const RECORD = `
+const record = statement('record-erasure-receivers')`
   UPDATE erasures SET receivers = $3, confirm_at = CASE WHEN $4 THEN confirm_at END
   WHERE account_id = $1 AND lead_id = $2`
 
@@ -58,13 +58,12 @@ const confirm = async ({ database, webhooks }: Elsewhere, row: ClaimedRow): Prom
   )
   const added = found.filter((each) => !kept.some(({ delivery_id }) => delivery_id === each.delivery_id))
   const receivers = [...kept, ...added].toSorted((one, other) => one.delivery_id - other.delivery_id)
-  const values = [accountId, leadId, JSON.stringify(receivers), isOpen]
-  await database.query({ name: 'record-erasure-receivers', text: RECORD, values })
+  await record(database, accountId, leadId, JSON.stringify(receivers), isOpen)
 }
 
 /** Records in the receipts of a few erasures which endpoints have confirmed the event `lead.erased`. */
 export const confirmOnce = async (deps: Elsewhere): Promise<Round> => {
-  const rows = await deps.database.query<ClaimedRow>({ name: 'claim-erasures-to-confirm', text: CLAIM })
+  const rows = await claim(deps.database)
   for (const row of rows) await confirm(deps, row)
   return rows.length === AT_ONCE || (rows.length > 0 && 'pause')
 }

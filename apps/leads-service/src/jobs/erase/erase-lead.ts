@@ -1,8 +1,5 @@
 import {
-  type Actor,
   Customer,
-  type EraseLeadRequest,
-  type EraseLeadResponse,
   eventBody,
   fieldsOf,
   LeadListItem,
@@ -10,13 +7,14 @@ import {
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
-import { activeTraceparent, type Database, type OpenTransaction, recordAudit } from '@leadwire/service-kit'
+import { activeTraceparent, type OpenTransaction, recordAudit, statement } from '@leadwire/service-kit'
 import type { TObject } from '@sinclair/typebox'
-import { isActor, isId, isUuid, validate } from '../../arguments'
+import { isActor, isId, isOptional, validate } from '../../arguments'
 import { insertTogether } from '../../database/inserter'
 import { recordLeadChange } from '../../leads/history/record-lead-change'
-import { type JsonSettings, leadJsonOf, leadNotFound } from '../../leads/read/lead-response'
-import { leadsFromColumns } from '../../leads/read/lead-rows'
+import { leadJsonOf } from '../../leads/read/lead-response'
+import { leadsFromColumns, requireLead } from '../../leads/read/lead-rows'
+import type { Dependencies, Operation } from '../../operation'
 import { leadEvent } from '../../outbox/lead-event'
 import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
 import { eventsOf } from '../../outbox/record-events'
@@ -33,7 +31,7 @@ interface LockedLead extends ChangedLead {
 
 // FOR UPDATE, for which those wait that add something to the lead (`lock-lead.ts`). The clock is read when the row is locked, so
 // that the transaction has its id before: change-horizon.ts counts on it.
-const LOCK = `
+const lockLead = statement<LockedLead>('lock-lead-to-erase')`
   SELECT id, erased_at IS NOT NULL AS erased, greatest(clock_timestamp(), updated_at) AS now,
     clock_timestamp() + interval '1 day' AS "heldUntil", ${CHANGED_LEAD}
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
@@ -94,12 +92,6 @@ const INSERT = `
   INSERT INTO erasures (account_id, lead_id, requested_at, places, events, event_id, due_at, confirm_at)
   VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp())`
 
-type Deps = JsonSettings & {
-  database: Database
-  actor?: Actor | undefined
-  backupRetentionDays: number | undefined
-}
-
 const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLead) => {
   // Who has read the lead to write its words has committed them then, or waits and reads it empty: none come back.
   await lockProgress(tx, accountId, { skip: false })
@@ -132,7 +124,7 @@ const recordErased = (tx: OpenTransaction, accountId: number, lead: LockedLead):
   return event.eventId
 }
 
-const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Deps) => {
+const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Dependencies) => {
   const { actor } = deps
   const { places, events } = await eraseRows(tx, accountId, lead)
   const { id: leadId, now: at } = lead
@@ -156,18 +148,11 @@ const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, d
  * Erases the personal data of a lead: here at once, elsewhere by a job (`run-erasures.ts`), whose state is in the receipt. Number,
  * reference, status, value and times stay. Erased before: the same receipt. Throws not_found.
  */
-export const eraseLead =
-  (deps: Deps) =>
-  ({ accountId, reference }: EraseLeadRequest): Promise<EraseLeadResponse> =>
-    deps.database.transaction(async (tx) => {
-      validate({ account_id: isId(accountId), actor: deps.actor === undefined || isActor(deps.actor) })
-      if (!isUuid(reference)) throw leadNotFound()
-      const [lead] = await tx.query<LockedLead>({
-        name: 'lock-lead-to-erase',
-        text: LOCK,
-        values: [accountId, reference],
-      })
-      if (!lead) throw leadNotFound()
-      if (!lead.erased) await erase(tx, accountId, lead, deps)
-      return receiptOf(tx, { accountId, reference }, deps.backupRetentionDays)
-    })
+export const eraseLead: Operation<'eraseLead'> = (deps, request) =>
+  deps.database.transaction(async (tx) => {
+    const { accountId } = request
+    validate({ account_id: isId(accountId), actor: isOptional(deps.actor, isActor) })
+    const lead = await requireLead(tx, lockLead, request)
+    if (!lead.erased) await erase(tx, accountId, lead, deps)
+    return receiptOf(tx, request, deps.backupRetentionDays)
+  })

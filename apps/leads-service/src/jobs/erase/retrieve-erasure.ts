@@ -1,8 +1,8 @@
-import type { RetrieveErasureRequest, RetrieveErasureResponse } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
+import type { Operation } from '../../operation'
 
-const SELECT = `
+const select = statement<Record<string, string | null>>('select-receipt')`
   SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
     e.requested_at, e.finished_at, e.places AS erased, e.receivers,
     (
@@ -20,10 +20,7 @@ export const receiptOf = async (
   { accountId, reference }: { accountId: number; reference: string },
   backupRetentionDays: number | undefined,
 ): Promise<{ body: Buffer }> => {
-  const values = [accountId, reference, backupRetentionDays ?? null]
-  const [row] = isUuid(reference)
-    ? await db.query<Record<string, string | null>>({ name: 'select-receipt', text: SELECT, values })
-    : []
+  const [row] = isUuid(reference) ? await select(db, accountId, reference, backupRetentionDays ?? null) : []
   if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
   const { imports_until, stream_until, backups_until, erased, receivers, ...receipt } = row
   // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
@@ -45,9 +42,7 @@ export const receiptOf = async (
 }
 
 /** The receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never requested. */
-export const retrieveErasure =
-  (deps: { database: Database; backupRetentionDays: number | undefined }) =>
-  async (request: RetrieveErasureRequest): Promise<RetrieveErasureResponse> => {
-    validate({ account_id: isId(request.accountId) })
-    return receiptOf(deps.database, request, deps.backupRetentionDays)
-  }
+export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, request) => {
+  validate({ account_id: isId(request.accountId) })
+  return receiptOf(deps.database, request, deps.backupRetentionDays)
+}

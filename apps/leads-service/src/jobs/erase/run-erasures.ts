@@ -1,5 +1,5 @@
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
-import type { Round } from '@leadwire/service-kit'
+import { type Round, statement } from '@leadwire/service-kit'
 import { claimDue, type Elsewhere, removeFiles } from '../elsewhere'
 
 const AT_ONCE = 10
@@ -8,24 +8,24 @@ const FILES = 50
 /** Anything in flight when the lead was erased, such as an event being published, has arrived after this time. */
 const IN_FLIGHT_S = 15
 
-const CLAIM = claimDue(
+const claim = statement<ClaimedRow>('claim-erasures')`${claimDue(
   'erasures',
   AT_ONCE,
   `account_id AS "accountId", lead_id AS "leadId", places, events, event_id AS "eventId",
     (SELECT reference FROM leads l WHERE l.account_id = job.account_id AND l.id = job.lead_id) AS reference,
     requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`,
-)
+)}`
 
 const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 
 // Keep the list of events no longer than it is needed.
-const RECORD = `
+const record = statement('record-erasure')`
   UPDATE erasures SET places = $3, stream_until = $4::timestamptz + interval '${STREAM_MAX_AGE_S} seconds',
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
     due_at = clock_timestamp() + interval '1 second'
   WHERE account_id = $1 AND lead_id = $2 AND finished_at IS NULL`
 
-const RELEASE_EVENT = `
+const releaseEvent = statement('release-erasure-event')`
   UPDATE outbox SET published_at = NULL WHERE event_id = $1 AND published_at > clock_timestamp()`
 
 /** How the erasure of one kind of data in one store fares; null until it is done. */
@@ -127,14 +127,14 @@ const work = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
   const values = [job.accountId, job.leadId, JSON.stringify(job.places), job.unplacedAt, done]
   const isLast = job.places.find(({ what }) => what === 'webhook_events')!.erased_at !== null
   await database.transaction(async (tx) => {
-    tx.send({ name: 'record-erasure', text: RECORD, values })
-    if (isLast) tx.send({ name: 'release-erasure-event', text: RELEASE_EVENT, values: [job.eventId] })
+    record.send(tx, ...values)
+    if (isLast) releaseEvent.send(tx, job.eventId)
   })
 }
 
 /** Takes up a few erasures that are open, for what is beyond this service's database. */
 export const eraseOnce = async (deps: Elsewhere): Promise<Round> => {
-  const rows = await deps.database.query<ClaimedRow>({ name: 'claim-erasures', text: CLAIM })
+  const rows = await claim(deps.database)
   await Promise.all(rows.map((row) => work(row, deps)))
   return rows.length === AT_ONCE || (rows.length > 0 && 'pause')
 }

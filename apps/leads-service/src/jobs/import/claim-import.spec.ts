@@ -1,4 +1,5 @@
 import { newAccount, type RunningLeadsService, startLeadsService } from '../../leads-service.fixture'
+import type { Dependencies } from '../../operation'
 import { claimImport } from './claim-import'
 import { createImport } from './create-import'
 
@@ -8,13 +9,15 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
+const deps = () => ({ database: service.db }) as Dependencies
+
 const newImport = (accountId: number) =>
-  createImport({ database: service.db })({
+  createImport(deps(), {
     ...{ accountId, format: 'csv', webhooks: false, key: `imports/${accountId}.txt`, fileSize: 1 },
     ...{ visitor: { userAgent: '', ip: '', test: false }, idempotency: undefined, claimId: '' },
   })
 
-const claimed = async () => (await claimImport({ database: service.db })()).import
+const claimed = async () => (await claimImport(deps(), {})).import
 
 test('an import of a suspended account waits until it is resumed, and no longer than a day', async () => {
   const { accountId } = await newAccount(service)

@@ -1,20 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import {
-  ClaimedImport,
-  type ClaimImportResponse,
-  type ImportClaim,
-  type ReleaseImportRequest,
-  type Visitor,
-} from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { ClaimedImport, type ImportClaim, type Visitor } from '@leadwire/contracts'
+import { statement } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
+import type { Operation } from '../../operation'
 
 /** How long a claim holds. */
 export const CLAIM = "interval '15 seconds'"
 
 // The oldest of each account: one import of an account is worked on at a time. Of these the one that was worked on longest ago, so
 // that accounts alternate. Those of a suspended account wait, as its deliveries do.
-const SELECT = `
+const claim = statement<ImportClaim & Visitor>('claim-import')`
   UPDATE imports t SET claim_id = $1, claimed_until = clock_timestamp() + ${CLAIM},
     state = CASE WHEN isopen AND expired THEN 'failed' WHEN isopen THEN 'running' ELSE t.state END,
     failure = CASE WHEN isopen AND expired THEN 'The import took longer than 24 hours.' ELSE t.failure END,
@@ -41,20 +36,17 @@ export const isClaim = (claim: ImportClaim | undefined): boolean =>
   claim !== undefined && isId(claim.accountId) && isId(claim.importId) && isUuid(claim.claimId)
 
 /** Gives the caller an import to work on, or one that has ended and whose file is left to be deleted. */
-export const claimImport = (deps: { database: Database }) => async (): Promise<ClaimImportResponse> => {
+export const claimImport: Operation<'claimImport'> = async ({ database }) => {
   const claimId = randomUUID()
-  const query = { name: 'claim-import', text: SELECT, values: [claimId] }
-  const [row] = await deps.database.query<ImportClaim & Visitor>(query)
+  const [row] = await claim(database, claimId)
   if (!row) return { import: undefined }
   return { import: ClaimedImport.fromPartial({ ...row, claim: { ...row, claimId }, visitor: row }) }
 }
 
 /** Gives a claim back. Without its file an import is claimed no more. */
-export const releaseImport =
-  (deps: { database: Database }) =>
-  async ({ claim, fileDeleted }: ReleaseImportRequest): Promise<object> => {
-    validate({ claim: isClaim(claim) })
-    const { accountId, importId, claimId } = claim!
-    await deps.database.query({ text: RELEASE, values: [accountId, importId, claimId, fileDeleted] })
-    return {}
-  }
+export const releaseImport: Operation<'releaseImport'> = async ({ database }, request) => {
+  validate({ claim: isClaim(request.claim) })
+  const { accountId, importId, claimId } = request.claim!
+  await database.query({ text: RELEASE, values: [accountId, importId, claimId, request.fileDeleted] })
+  return {}
+}

@@ -1,6 +1,5 @@
-import type { Actor, CreateImportRequest, CreateImportResponse, Visitor } from '@leadwire/contracts'
+import type { Actor, CreateImportRequest, Visitor } from '@leadwire/contracts'
 import {
-  type Database,
   differences,
   type OpenTransaction,
   recordAudit,
@@ -9,6 +8,7 @@ import {
 } from '@leadwire/service-kit'
 import { isId, isSaid, isText, validate } from '../../arguments'
 import { underKey } from '../../idempotency/idempotency-keys'
+import type { Operation } from '../../operation'
 import { IMPORT_COLUMNS, importBody } from './imports'
 
 /** How many imports of an account may wait: each has a file of its own. */
@@ -51,24 +51,22 @@ const insertImport = async (
 }
 
 /** Records a stored file as an import that waits for a worker. */
-export const createImport =
-  (deps: { database: Database; actor?: Actor | undefined }) =>
-  async (request: CreateImportRequest): Promise<CreateImportResponse> => {
-    const { accountId, format, visitor, key, fileSize, idempotency, claimId } = request
-    validate({
-      account_id: isId(accountId),
-      format: format === 'csv' || format === 'ndjson',
-      visitor: visitor !== undefined && isVisitor(visitor),
-      key: isSaid(key),
-      file_size: isId(fileSize),
-    })
-    try {
-      return await deps.database.transaction((tx) =>
-        underKey(tx, idempotency, () => insertImport(tx, request, deps.actor), claimId),
-      )
-    } catch (error) {
-      if (violatedConstraint(error) === 'imports_account_id_fkey')
-        throw new ServiceError('not_found', 'There is no such account.')
-      throw error
-    }
+export const createImport: Operation<'createImport'> = async ({ database, actor }, request) => {
+  const { accountId, format, visitor, key, fileSize, idempotency, claimId } = request
+  validate({
+    account_id: isId(accountId),
+    format: format === 'csv' || format === 'ndjson',
+    visitor: visitor !== undefined && isVisitor(visitor),
+    key: isSaid(key),
+    file_size: isId(fileSize),
+  })
+  try {
+    return await database.transaction((tx) =>
+      underKey(tx, idempotency, () => insertImport(tx, request, actor), claimId),
+    )
+  } catch (error) {
+    if (violatedConstraint(error) === 'imports_account_id_fkey')
+      throw new ServiceError('not_found', 'There is no such account.')
+    throw error
   }
+}

@@ -5,7 +5,7 @@ import {
   Unexplained,
   type WebhooksServiceClient,
 } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { columnsOf, type Database, statement } from '@leadwire/service-kit'
 import { validate } from '../../arguments'
 import { keepFindings } from './unexplained'
 
@@ -30,7 +30,9 @@ const ACCOUNTS = 1000
 /** So many leads are read in each check behind one whose event is on its way. */
 const AHEAD = 10_000
 
-const NEXT_ACCOUNTS = `
+const nextAccounts = statement<{ id: number; leadCount: number; reconciled: number }>(
+  'accounts-to-reconcile',
+)`
   SELECT a.id, a.lead_count AS "leadCount", coalesce(r.number, 0) AS reconciled
   FROM accounts a LEFT JOIN reconciled_leads r ON r.account_id = a.id
   WHERE a.id >= $1 AND a.id <= coalesce($2::bigint, a.id)
@@ -39,7 +41,7 @@ const NEXT_ACCOUNTS = `
 
 // One snapshot: an event that is not in the outbox is stored by webhook-service, or lost. Numbers are given without gaps, and leads
 // are never deleted. A lead whose event waits is skipped after a day: each check reads the outbox, too.
-const SELECT = `
+const select = statement<LeadRow>('leads-to-reconcile')`
   SELECT s.account_id AS "accountId", n.number, l.reference, l.event_id AS "eventId",
     coalesce(l.created_at, (SELECT greatest(last_lead_at, created_at) FROM accounts WHERE id = s.account_id)) AS since,
     l.erased_at IS NOT NULL AS erased, l.created_at > clock_timestamp() - interval '1 day' AS young,
@@ -50,7 +52,7 @@ const SELECT = `
   ORDER BY s.account_id, n.number`
 
 // Only from where the check began: another one may have come further, or this one reads behind a lead that is waited for.
-const MOVE = `
+const move = statement('move-reconciled')`
   INSERT INTO reconciled_leads AS r (account_id, number)
   SELECT account_id, number FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS m (account_id, before, number)
   WHERE number > before AND before = coalesce((SELECT number FROM reconciled_leads k WHERE k.account_id = m.account_id), 0)
@@ -95,8 +97,7 @@ const lostEvent = findingOf(
  * have been removed, as those of `old` are.
  */
 export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: Span[]) => {
-  const bounds = (['accountId', 'after', 'last'] as const).map((key) => spans.map((span) => span[key]))
-  const rows = await database.query<LeadRow>({ name: 'leads-to-reconcile', text: SELECT, values: bounds })
+  const rows = await select(database, ...columnsOf(spans, 'accountId', 'after', 'last'))
   const leads = rows.filter(({ reference }) => reference !== null)
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
   const stored = await webhooks.check({ eventIds: asked.map(({ eventId }) => eventId!) })
@@ -134,11 +135,7 @@ export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
   const { database } = deps
   const [afterId = 0, afterNumber = 0] = cursor.after.split(' ').map(Number)
   validate({ cursor: [afterId, afterNumber].every(Number.isSafeInteger) })
-  const accounts = await database.query<{ id: number; leadCount: number; reconciled: number }>({
-    name: 'accounts-to-reconcile',
-    text: NEXT_ACCOUNTS,
-    values: [Math.max(accountId ?? 0, afterId), accountId ?? null],
-  })
+  const accounts = await nextAccounts(database, Math.max(accountId ?? 0, afterId), accountId ?? null)
   const spans: Span[] = []
   let left = LEADS
   for (const { id, leadCount, reconciled } of accounts) {
@@ -155,8 +152,7 @@ export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
     const first = waitedFor.find((lead) => lead.accountId === span.accountId)
     return first ? first.number - 1 : span.last
   })
-  const values = [spans.map((span) => span.accountId), spans.map(({ after }) => after), reached]
-  await database.query({ name: 'move-reconciled', text: MOVE, values })
+  await move(database, ...columnsOf(spans, 'accountId', 'after'), reached)
   const end = spans.at(-1)
   const isEnd = left > 0 && accounts.length < ACCOUNTS
   return {

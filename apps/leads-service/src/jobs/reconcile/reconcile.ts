@@ -3,8 +3,10 @@ import {
   type ReconcileCursor,
   type ReconcileRequest,
   type ReconcileResponse,
+  type Unexplained,
 } from '@leadwire/contracts'
-import { isId, isInstant, validate } from '../../arguments'
+import { statement } from '@leadwire/service-kit'
+import { isId, isInstant, isOptional, validate } from '../../arguments'
 import { checkLeads, checkSpans, type ReconcileDeps, type Stage } from './check-leads'
 import { findingsOf, keepFindings, keyOf } from './unexplained'
 
@@ -31,13 +33,14 @@ const overdue = (state: string, order: string) => `
   WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
   ORDER BY ${order} LIMIT ${REPORTED})`
 
-const OVERDUE = `${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
+const overdueEvents = statement<Unexplained>('overdue-events')`
+  ${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
 
 const outbox: Stage = async ({ database }, { accountId }) => ({
-  findings: await database.query({ name: 'overdue-events', text: OVERDUE, values: [accountId ?? null] }),
+  findings: await overdueEvents(database, accountId ?? null),
 })
 
-const SELECT = `
+const select = statement<{ finding: string }>('findings-to-check')`
   SELECT finding FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
   ORDER BY checked_at LIMIT ${RECHECKED}`
 
@@ -52,8 +55,7 @@ const FINISH = `
  */
 const recheck: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
   const { database, webhooks } = deps
-  const query = { name: 'findings-to-check', text: SELECT, values: [startedAt, accountId ?? null] }
-  const known = findingsOf(await database.query(query))
+  const known = findingsOf(await select(database, startedAt, accountId ?? null))
   const spans = known.flatMap(({ kind, accountId: id, leadNumber }) =>
     kind === 'lead_missing' || kind === 'event_missing'
       ? [{ accountId: id, after: leadNumber! - 1, last: leadNumber! }]
@@ -92,28 +94,31 @@ const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
  * Checks a batch and stores what is unexplained. The next call passes the cursor of the response; without a cursor the check is
  * finished. Throws invalid, and unavailable while webhook-service is unavailable.
  */
-export const reconcile =
-  (deps: ReconcileDeps) =>
-  async ({ accountId, full, cursor: given }: ReconcileRequest): Promise<ReconcileResponse> => {
-    const cursor = given ?? (await begin(deps))
-    const at = NAMES.indexOf(cursor.stage)
-    validate({
-      account_id: accountId === undefined || isId(accountId),
-      cursor: at >= 0 && isInstant(cursor.startedAt),
-    })
-    const { counts, findings = [], after } = await STAGES[cursor.stage]!(deps, { accountId, full, cursor })
-    await keepFindings(deps.database, findings)
-    const stage = after === undefined ? NAMES[at + 1] : cursor.stage
-    return {
-      counts: ReconcileCounts.fromPartial(counts ?? {}),
-      cursor: stage === undefined ? undefined : { ...cursor, stage, after: after ?? '' },
-    }
+export const reconcile = async (
+  deps: ReconcileDeps,
+  { accountId, full, cursor: given }: ReconcileRequest,
+): Promise<ReconcileResponse> => {
+  const cursor = given ?? (await begin(deps))
+  const at = NAMES.indexOf(cursor.stage)
+  validate({
+    account_id: isOptional(accountId, isId),
+    cursor: at >= 0 && isInstant(cursor.startedAt),
+  })
+  const { counts, findings = [], after } = await STAGES[cursor.stage]!(deps, { accountId, full, cursor })
+  await keepFindings(deps.database, findings)
+  const stage = after === undefined ? NAMES[at + 1] : cursor.stage
+  return {
+    counts: ReconcileCounts.fromPartial(counts ?? {}),
+    cursor: stage === undefined ? undefined : { ...cursor, stage, after: after ?? '' },
   }
+}
 
 // A lease: when a process dies during a check, another starts one. Two checks at once do no harm.
 const RENEW = `UPDATE reconciliation SET claimed_until = clock_timestamp() + interval '30 seconds'`
 
-const CLAIM = `${RENEW}
+const renew = statement('renew-reconciliation')`${RENEW}`
+
+const claim = statement('claim-reconciliation')`${RENEW}
   WHERE claimed_until <= clock_timestamp()
     AND coalesce(started_at, '-infinity') <= clock_timestamp() - $1::bigint * interval '1 ms'
   RETURNING 1`
@@ -127,12 +132,11 @@ export const reconcileInTurn = async (
   { intervalMs, signal }: { intervalMs: number; signal: AbortSignal },
 ): Promise<boolean> => {
   const { database } = deps
-  const claimed = await database.query({ name: 'claim-reconciliation', text: CLAIM, values: [intervalMs] })
-  if (claimed.length === 0) return false
+  if ((await claim(database, intervalMs)).length === 0) return false
   let cursor: ReconcileCursor | undefined
   do {
-    cursor = (await reconcile(deps)({ full: false, accountId: undefined, cursor })).cursor
-    if (cursor) await database.query({ name: 'renew-reconciliation', text: RENEW })
+    cursor = (await reconcile(deps, { full: false, accountId: undefined, cursor })).cursor
+    if (cursor) await renew(database)
   } while (cursor && !signal.aborted)
   return false
 }

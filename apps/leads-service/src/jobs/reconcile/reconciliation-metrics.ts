@@ -1,10 +1,10 @@
-import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
+import { addGauges, type Database, type Logger, type Metrics, statement } from '@leadwire/service-kit'
 
 /** A count stops here: a scrape costs milliseconds, whatever was found. */
 const COUNTED_AT_MOST = 10_000
 
 // Kinds without findings are reported as 0.
-const RESULTS = `
+const results = statement<{ kind: string; count: number; finishedAt: number }>('reconciliation-results')`
   SELECT kind, count(u.found)::int AS count,
     (SELECT extract(epoch FROM coalesce(finished_at, 'epoch'))::float8 FROM reconciliation) AS "finishedAt"
   FROM unnest(ARRAY['lead_missing', 'event_missing', 'event_waiting', 'deliveries_missing', 'delivery_overdue',
@@ -18,12 +18,7 @@ export const addReconciliationMetrics = (deps: {
   database: Database
   logger: Logger
 }): void => {
-  const query = () =>
-    deps.database.query<{ kind: string; count: number; finishedAt: number }>({
-      name: 'reconciliation-results',
-      text: RESULTS,
-    })
-  addGauges({ ...deps, query }, [
+  addGauges({ ...deps, query: () => results(deps.database) }, [
     {
       name: 'leadwire_unexplained',
       help: `Leads, events and deliveries that reconciliation can not explain, by kind; ${COUNTED_AT_MOST} in all stand for as many or more.`,

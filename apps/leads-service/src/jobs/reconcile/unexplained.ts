@@ -1,16 +1,13 @@
-import {
-  type RetrieveReconciliationRequest,
-  RetrieveReconciliationResponse,
-  Unexplained,
-} from '@leadwire/contracts'
-import type { Database, Transaction } from '@leadwire/service-kit'
-import { isId, validate } from '../../arguments'
+import { RetrieveReconciliationResponse, Unexplained } from '@leadwire/contracts'
+import { statement, type Transaction } from '@leadwire/service-kit'
+import { isId, isOptional, validate } from '../../arguments'
+import type { Operation } from '../../operation'
 
 const COUNTED_AT_MOST = 10_000
 const REPORTED = 100
 
 // In one order, so that two checks never deadlock. Of an account that is being deleted nothing is to be explained.
-const KEEP = `
+const keep = statement('keep-findings')`
   INSERT INTO unexplained (key, account_id, since, finding)
   SELECT DISTINCT ON (key) key, (f ->> 'accountId')::bigint, (f ->> 'since')::timestamptz, f
   FROM unnest($1::text[], $2::json[]) AS found (key, f)
@@ -24,8 +21,8 @@ export const keyOf = ({ kind, accountId, leadNumber, eventId, deliveryId }: Unex
 /** Stores findings, or that they were found again. */
 export const keepFindings = async (db: Transaction, findings: Unexplained[]): Promise<void> => {
   if (findings.length === 0) return
-  const values = [findings.map(keyOf), findings.map((finding) => JSON.stringify(finding))]
-  await db.query({ name: 'keep-findings', text: KEEP, values })
+  const texts = findings.map((finding) => JSON.stringify(finding))
+  await keep(db, findings.map(keyOf), texts)
 }
 
 /** Reads findings from the column of them. */
@@ -41,16 +38,17 @@ const selectText = (condition: string) => `
   FROM reconciliation`
 
 /** What the checks have come to, of an account or of all. */
-export const retrieveReconciliation =
-  ({ database }: { database: Database }) =>
-  async ({ accountId }: RetrieveReconciliationRequest): Promise<RetrieveReconciliationResponse> => {
-    validate({ account_id: accountId === undefined || isId(accountId) })
-    const values = [accountId ?? null]
-    const condition = accountId === undefined ? '$1::bigint IS NULL' : 'account_id = $1'
-    const list = `SELECT finding FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`
-    const [[found], rows] = await Promise.all([
-      database.query({ text: selectText(condition), values }),
-      database.query<{ finding: string }>({ text: list, values }),
-    ])
-    return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: findingsOf(rows) })
-  }
+export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async (
+  { database },
+  { accountId },
+) => {
+  validate({ account_id: isOptional(accountId, isId) })
+  const values = [accountId ?? null]
+  const condition = accountId === undefined ? '$1::bigint IS NULL' : 'account_id = $1'
+  const list = `SELECT finding FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`
+  const [[found], rows] = await Promise.all([
+    database.query({ text: selectText(condition), values }),
+    database.query<{ finding: string }>({ text: list, values }),
+  ])
+  return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: findingsOf(rows) })
+}

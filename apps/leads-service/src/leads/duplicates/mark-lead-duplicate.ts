@@ -1,21 +1,21 @@
-import type { Actor, MarkLeadDuplicateRequest } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isUuid, validate } from '../../arguments'
-import { type RecordingDeps, recordingTransaction } from '../../outbox/record-events'
+import type { Operation } from '../../operation'
+import { recordingTransaction } from '../../outbox/record-events'
 import { lockToUpdate, writeUpdate } from '../history/update-lead'
-import { type JsonSettings, leadNotFound } from '../read/lead-response'
+import { leadNotFound } from '../read/lead-response'
 import { DUPLICATE_OF } from '../read/lead-rows'
 import { loadManagedLead } from '../read/retrieve-managed-lead'
 
 // Both: of two that are marked as duplicates of each other at the same time the second is refused.
-const LOCK = `
+const lock = statement<LinkedLead>('lock-duplicates')`
   SELECT l.id, l.reference, l.status, l.erased_at IS NOT NULL AS erased, l.duplicate_of_id IS NOT NULL AS linked,
     l.status_before_duplicate AS "statusBefore", ${DUPLICATE_OF} AS "duplicateOf"
   FROM (
     SELECT * FROM leads WHERE account_id = $1 AND reference = ANY ($2::uuid[]) ORDER BY id FOR NO KEY UPDATE
   ) l`
 
-const LINK = `
+const link = statement('link-duplicate')`
   UPDATE leads SET duplicate_of_id = $3, status_before_duplicate = $4 WHERE account_id = $1 AND id = $2`
 
 interface LinkedLead {
@@ -50,29 +50,21 @@ const statusesOf = ({ status, linked, statusBefore }: LinkedLead, original: Link
  * Marks a lead as a duplicate of another of its account, or of none any more, which restores its status unless it was changed
  * meanwhile: an update of the lead. Throws not_found, lead_erased and invalid.
  */
-export const markLeadDuplicate =
-  (deps: { actor?: Actor | undefined } & RecordingDeps & JsonSettings) =>
-  (request: MarkLeadDuplicateRequest) =>
-    recordingTransaction(deps, async (tx) => {
-      const { accountId, reference, original: named } = request
-      validate({ account_id: isId(accountId), actor: isOptional(deps.actor, isActor) })
-      const references = [reference, named ?? reference].filter(isUuid)
-      const query = { name: 'lock-duplicates', text: LOCK, values: [accountId, references] }
-      const leads = await tx.query<LinkedLead>(query)
-      const find = (wanted: string) => leads.find((lead) => lead.reference === wanted.toLowerCase())
-      const lead = find(reference)
-      if (!lead) throw leadNotFound()
-      const row = await lockToUpdate(tx, request)
-      const original = named === undefined ? undefined : find(named)
-      if (named !== undefined) checkOriginal(lead, original)
-      const { status, before } = statusesOf(lead, original)
-      const [from, to] = [lead.duplicateOf, original?.reference ?? null]
-      tx.send({
-        name: 'link-duplicate',
-        text: LINK,
-        values: [accountId, lead.id, original?.id ?? null, before],
-      })
-      const linked = from === to ? [] : [{ field: 'duplicate_of', from, to }]
-      await writeUpdate(tx, deps, row, { accountId, status }, linked)
-      return loadManagedLead(tx, request, deps)
-    })
+export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request) =>
+  recordingTransaction(deps, async (tx) => {
+    const { accountId, reference, original: named } = request
+    validate({ account_id: isId(accountId), actor: isOptional(deps.actor, isActor) })
+    const leads = await lock(tx, accountId, [reference, named ?? reference].filter(isUuid))
+    const find = (wanted: string) => leads.find((lead) => lead.reference === wanted.toLowerCase())
+    const lead = find(reference)
+    if (!lead) throw leadNotFound()
+    const row = await lockToUpdate(tx, request)
+    const original = named === undefined ? undefined : find(named)
+    if (named !== undefined) checkOriginal(lead, original)
+    const { status, before } = statusesOf(lead, original)
+    const [from, to] = [lead.duplicateOf, original?.reference ?? null]
+    link.send(tx, accountId, lead.id, original?.id ?? null, before)
+    const linked = from === to ? [] : [{ field: 'duplicate_of', from, to }]
+    await writeUpdate(tx, deps, row, { accountId, status }, linked)
+    return loadManagedLead(tx, request, deps)
+  })

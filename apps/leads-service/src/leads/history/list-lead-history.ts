@@ -1,4 +1,4 @@
-import type { ListLeadHistoryRequest } from '@leadwire/contracts'
+import type { Operation } from '../../operation'
 import { LIMIT, listRecords } from '../read/lead-records'
 
 // The creation is version 1, in the lead's own row.
@@ -29,5 +29,4 @@ const jsonOf = ({ id: version, at, action, token_id: id, token_name: name, reque
   return `${entry.slice(0, -1)},"changes":${changes}}`
 }
 
-/** A lead's history. */
-export const listLeadHistory = listRecords<Row, ListLeadHistoryRequest>('lead-history', SELECT, jsonOf)
+export const listLeadHistory: Operation<'listLeadHistory'> = listRecords('lead-history', SELECT, jsonOf)

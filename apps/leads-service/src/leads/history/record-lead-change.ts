@@ -1,5 +1,5 @@
 import { type Actor, fieldsOf, LeadListItem, type NewLead, NewQuote, snakeCase } from '@leadwire/contracts'
-import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
+import { type OpenTransaction, statement, type Transaction } from '@leadwire/service-kit'
 
 /** What a change did to a field of a lead, or to what belongs to it. Of a user it says id and e-mail, of a personal field nothing more. */
 export type FieldChange = { field: string; from: unknown; to: unknown }
@@ -18,7 +18,8 @@ const comparable = (value: unknown): unknown =>
 
 const shownValue = (value: unknown): unknown => (typeof value === 'boolean' ? Number(value) : value)
 
-const SELECT_USERS = 'SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)'
+const selectUsers = statement<{ id: number }>('changed-users')`
+  SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)`
 
 /** The fields that a change of a locked lead changes: what is set to what it was is no change. */
 export const fieldChanges = async (
@@ -36,8 +37,7 @@ export const fieldChanges = async (
       return { field, from, to }
     })
   if (before.userId === after.userId) return changes
-  const values = [accountId, [before.userId, after.userId]]
-  const users = await tx.query<{ id: number }>({ name: 'changed-users', text: SELECT_USERS, values })
+  const users = await selectUsers(tx, accountId, [before.userId, after.userId])
   const userOf = ({ userId }: Changeable) => users.find(({ id }) => id === userId) ?? null
   return [...changes, { field: 'user', from: userOf(before), to: userOf(after) }]
 }
@@ -48,7 +48,7 @@ export const leadUpdated = (item: string, changes: FieldChange[]) => ({
   data: `${item.slice(0, -1)},"changes":${JSON.stringify(changes)}}`,
 })
 
-const INSERT = `
+const insert = statement('record-lead-change')`
   INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at, action)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
@@ -68,6 +68,5 @@ export const recordLeadChange = (
 ): void => {
   const { accountId, leadId, version, actor, changes, at, action = null } = change
   const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
-  const values = [accountId, leadId, version, ...by, JSON.stringify(changes), at, action]
-  tx.send({ name: 'record-lead-change', text: INSERT, values })
+  insert.send(tx, accountId, leadId, version, ...by, JSON.stringify(changes), at, action)
 }

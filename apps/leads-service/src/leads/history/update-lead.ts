@@ -1,15 +1,12 @@
-import { type Actor, emailForm, leadItemJson, type UpdateLeadRequest } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { emailForm, leadItemJson } from '@leadwire/contracts'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
+import type { Dependencies, Operation } from '../../operation'
 import { recordChange } from '../../outbox/record-change'
-import {
-  type RecordingDeps,
-  type RecordingTransaction,
-  recordingTransaction,
-} from '../../outbox/record-events'
-import { type JsonSettings, matchError } from '../read/lead-response'
+import { type RecordingTransaction, recordingTransaction } from '../../outbox/record-events'
+import { matchError } from '../read/lead-response'
 import { isTest, LEAD, requireLead } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { requireUnerased } from './lock-lead'
@@ -17,7 +14,7 @@ import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '.
 
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it.
-const LOCK_LEAD = `
+const lock = statement<LockedRow>('lock-lead')`
   SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.attributes, l.version, l.erased_at IS NOT NULL AS erased,
     (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now,
     (SELECT email FROM users WHERE account_id = $1 AND id = l.user_id) AS user_email,
@@ -25,7 +22,7 @@ const LOCK_LEAD = `
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
 // JSON of another format is given up (format 0), for the release that made it too: the lead is rendered from its columns.
-const UPDATE_LEAD = `
+const update = statement('update-lead')`
   UPDATE leads SET value = $3, status = $4, user_id = $5, updated_at = $6, version = version + 1,
     json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
   WHERE account_id = $1 AND id = $2`
@@ -47,16 +44,13 @@ interface LockedRow extends Row {
 
 type Assignee = { id: number | null; email: string | null }
 
-type Deps = { actor?: Actor | undefined } & RecordingDeps & JsonSettings
-
 /** Locks a lead, and finds the user with an e-mail. Throws not_found and lead_erased. */
 export const lockToUpdate = async (
   tx: Transaction,
   asked: { accountId: number; reference: string },
   email: string | null = null,
 ): Promise<LockedRow> => {
-  const query = { name: 'lock-lead', text: LOCK_LEAD }
-  const row = await requireLead<LockedRow>(tx, query, asked, email)
+  const row = await requireLead(tx, lock, asked, email)
   requireUnerased(row)
   return row
 }
@@ -64,7 +58,7 @@ export const lockToUpdate = async (
 /** Writes what changes in a locked lead, with its history and event. `others` are changes of what is not shown with it. */
 export const writeUpdate = async (
   tx: RecordingTransaction,
-  { actor, jsonFormat }: Deps,
+  { actor, jsonFormat }: Dependencies,
   row: LockedRow,
   set: { accountId: number; value?: number | undefined; status?: string | undefined; assignee?: Assignee },
   others: FieldChange[] = [],
@@ -85,8 +79,7 @@ export const writeUpdate = async (
   const version = row.version + 1
   const { now: at, api_key, attributes } = row
   const json = leadItemJson({ ...lead, ...after, updated_at: at, test: test ? 1 : 0 })
-  const changed = [after.value, after.status, userId, at, jsonFormat, json]
-  tx.send({ name: 'update-lead', text: UPDATE_LEAD, values: [accountId, leadId, ...changed] })
+  update.send(tx, accountId, leadId, after.value, after.status, userId, at, jsonFormat, json)
   recordLeadChange(tx, { accountId, leadId, version, actor, changes, at })
   const match = { status: after.status, user_email: assignee.email }
   const event = { ...lead, ...match, test, version, api_key }
@@ -94,7 +87,7 @@ export const writeUpdate = async (
 }
 
 /** Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. */
-export const updateLead = (deps: Deps) => (request: UpdateLeadRequest) =>
+export const updateLead: Operation<'updateLead'> = (deps, request) =>
   recordingTransaction(deps, async (tx) => {
     const { accountId, reference, value, status, userEmail } = request
     validate({

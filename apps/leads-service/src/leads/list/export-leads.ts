@@ -1,7 +1,7 @@
 import { type ExportLeadsRequest, LeadFilters } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 import { isId, isOptional, validate } from '../../arguments'
-import type { JsonSettings } from '../read/lead-response'
+import type { Operation } from '../../operation'
 import { MANAGED_JSON, managedBodies } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
 import { numbersOf, SETTINGS, soundFilters } from './find-leads'
@@ -13,7 +13,10 @@ const BATCH = 200
 const BATCH_BYTES = 4_000_000
 
 // The length of a text is known without reading it.
-const SELECT = `
+/** The body is null where it was made in another format. */
+type Row = { number: number; id: number; managed: string; body: string | null }
+
+const select = statement<Row>('export-leads')`
   SELECT number, id, managed, body FROM (
     SELECT l.number, l.id, l.managed,
       CASE WHEN l.json_format = $3 THEN concat(left(l.json, -1), ',', l.managed, ',', l.json_details, '}') END AS body,
@@ -25,9 +28,6 @@ const SELECT = `
     ) l
   ) batch
   WHERE before < ${BATCH_BYTES} ORDER BY number`
-
-/** The body is null where it was made in another format. */
-type Row = { number: number; id: number; managed: string; body: string | null }
 
 /** The numbers of the next leads that match, and the number up to which all were read; undefined at the end. */
 const numbersAfter = (
@@ -46,16 +46,14 @@ const numbersAfter = (
   })
 
 /** The next batch of an account's leads that match, oldest first. It may be empty and have a `nextAfter`; the last one has none. */
-export const exportLeads =
-  ({ database, ...settings }: JsonSettings & { database: Database }) =>
-  async (request: ExportLeadsRequest) => {
-    const { accountId, after, filters = LeadFilters.create() } = request
-    validate({ account_id: isId(accountId), after: isOptional(after, isId), ...soundFilters(filters) })
-    const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
-    const { found, until } = await numbersAfter(database, request, horizon)
-    if (found.length === 0) return { leads: [], nextAfter: until }
-    const values = [accountId, found, settings.jsonFormat]
-    const rows = await database.query<Row>({ name: 'export-leads', text: SELECT, values })
-    const leads = await managedBodies(database, accountId, rows, settings)
-    return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
-  }
+export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
+  const { database, jsonFormat } = deps
+  const { accountId, after, filters = LeadFilters.create() } = request
+  validate({ account_id: isId(accountId), after: isOptional(after, isId), ...soundFilters(filters) })
+  const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
+  const { found, until } = await numbersAfter(database, request, horizon)
+  if (found.length === 0) return { leads: [], nextAfter: until }
+  const rows = await select(database, accountId, found, jsonFormat)
+  const leads = await managedBodies(database, accountId, rows, deps)
+  return { leads, nextAfter: rows.length < found.length ? rows.at(-1)?.number : until }
+}

@@ -2,6 +2,7 @@ import { FindLeadsRequest, type LeadFilters } from '@leadwire/contracts'
 import { connectDatabase, type Database, type OpenTransaction, type Query } from '@leadwire/service-kit'
 import { Client, escapeLiteral } from 'pg'
 import { newAccount, newItem, type RunningLeadsService, startLeadsService } from '../../leads-service.fixture'
+import type { Dependencies } from '../../operation'
 import { findLeads } from './find-leads'
 
 let service: RunningLeadsService
@@ -128,7 +129,7 @@ const read = async (
     ...over,
     filters,
   })
-  const { count, nextCursor } = await findLeads({ database, jsonFormat: 0 })(request)
+  const { count, nextCursor } = await findLeads({ database, jsonFormat: 0 } as Dependencies, request)
   return { count, rows: rows(), nextCursor }
 }
 

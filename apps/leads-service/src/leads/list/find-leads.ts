@@ -1,7 +1,8 @@
-import { type FindLeadsRequest, LeadFilters } from '@leadwire/contracts'
-import type { Database, Transaction } from '@leadwire/service-kit'
+import { LeadFilters } from '@leadwire/contracts'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import { isId, isInstant, isOptional, isText, validate } from '../../arguments'
 import { searchWords } from '../../jobs/search/search-terms'
+import type { Operation } from '../../operation'
 import { loadLeadItems } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
 import { leadOrder, SORTS, scanLeads } from './scan-leads'
@@ -37,7 +38,7 @@ export const soundFilters = (filters: LeadFilters) => ({
 
 // Numbers and created_at of an account's leads rise together (number-leads.ts), and no number is missing: halving the range again
 // and again finds the first lead created at an instant or later in 24 reads among 10^7, without an index that creates would pay for.
-const FIRST_SINCE = `
+const selectFirst = statement<{ first: number }>('first-lead-since')`
   WITH RECURSIVE search AS (
     SELECT 1::bigint AS low, lead_count + 1 AS high FROM accounts WHERE id = $1
     UNION ALL
@@ -48,12 +49,12 @@ const FIRST_SINCE = `
   SELECT low AS first FROM search WHERE low = high`
 
 const firstSince = async (tx: Transaction, accountId: number, instant: string): Promise<number> => {
-  const values = [accountId, instant]
-  const [row] = await tx.query<{ first: number }>({ name: 'first-lead-since', text: FIRST_SINCE, values })
+  const [row] = await selectFirst(tx, accountId, instant)
   return row?.first ?? 1
 }
 
-const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
+const countLeads = statement<{ count: number }>('count-of-leads')`
+  SELECT lead_count AS count FROM accounts WHERE id = $1`
 
 /** How many leads the account has, and the numbers of those that were created in time. */
 export const numbersOf = async (
@@ -62,7 +63,7 @@ export const numbersOf = async (
   { createdFrom, createdTo }: LeadFilters,
 ) => {
   const [[account], first, behind] = await Promise.all([
-    tx.query<{ count: number }>({ name: 'count-of-leads', text: COUNT_LEADS, values: [accountId] }),
+    countLeads(tx, accountId),
     createdFrom === undefined ? 1 : firstSince(tx, accountId, createdFrom),
     createdTo === undefined ? undefined : firstSince(tx, accountId, createdTo),
   ])
@@ -84,39 +85,38 @@ const pageOfAll = (count: number, descending: boolean, offset: number, limit: nu
  * A page of an account's leads, or a step of a walk by cursor (`GET /leads` with any of our parameters). It reads what one index
  * finds, 10,000 rows at most; the response has the matches among these, and a cursor for the rest.
  */
-export const findLeads =
-  ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
-  async ({ accountId, filters = LeadFilters.create(), sort, perPage: limit, place }: FindLeadsRequest) => {
-    const order = leadOrder(sort)
-    const page = place?.$case === 'page' ? place.value : undefined
-    const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
-    validate({
-      account_id: isId(accountId),
-      ...soundFilters(filters),
-      sort: SORTS.includes(sort),
-      per_page: limit >= 1 && limit <= MAX_PER_PAGE,
-      page: isOptional(page, isId),
-      cursor: isOptional(cursor, order.isCursor),
-    })
-    const isAboutChanges = order.byChange || filters.updatedSince !== undefined
-    const horizon = isAboutChanges ? await changeHorizon(database) : undefined
-    const offset = Math.min(((page ?? 1) - 1) * limit, Number.MAX_SAFE_INTEGER - limit - 1)
-    const counted = page !== undefined
-    const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
-    return database.transaction(async (tx) => {
-      for (const text of SETTINGS) tx.send({ text })
-      const { count, ...created } = await numbersOf(tx, accountId, filters)
-      const scan = { accountId, filters, numbers: created, horizon, order, cursor, offset, limit, counted }
-      const { numbers, next, total, capped } =
-        counted && !isFiltered && !order.byChange
-          ? pageOfAll(count, order.descending, offset, limit)
-          : await scanLeads(tx, scan)
-      return {
-        items: await loadLeadItems(tx, { accountId, numbers, jsonFormat }),
-        count: numbers.length,
-        total: counted ? total : undefined,
-        totalCapped: capped,
-        nextCursor: next && order.cursorOf(next),
-      }
-    })
-  }
+export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }, request) => {
+  const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place } = request
+  const order = leadOrder(sort)
+  const page = place?.$case === 'page' ? place.value : undefined
+  const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
+  validate({
+    account_id: isId(accountId),
+    ...soundFilters(filters),
+    sort: SORTS.includes(sort),
+    per_page: limit >= 1 && limit <= MAX_PER_PAGE,
+    page: isOptional(page, isId),
+    cursor: isOptional(cursor, order.isCursor),
+  })
+  const isAboutChanges = order.byChange || filters.updatedSince !== undefined
+  const horizon = isAboutChanges ? await changeHorizon(database) : undefined
+  const offset = Math.min(((page ?? 1) - 1) * limit, Number.MAX_SAFE_INTEGER - limit - 1)
+  const counted = page !== undefined
+  const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
+  return database.transaction(async (tx) => {
+    for (const text of SETTINGS) tx.send({ text })
+    const { count, ...created } = await numbersOf(tx, accountId, filters)
+    const scan = { accountId, filters, numbers: created, horizon, order, cursor, offset, limit, counted }
+    const { numbers, next, total, capped } =
+      counted && !isFiltered && !order.byChange
+        ? pageOfAll(count, order.descending, offset, limit)
+        : await scanLeads(tx, scan)
+    return {
+      items: await loadLeadItems(tx, { accountId, numbers, jsonFormat }),
+      count: numbers.length,
+      total: counted ? total : undefined,
+      totalCapped: capped,
+      nextCursor: next && order.cursorOf(next),
+    }
+  })
+}

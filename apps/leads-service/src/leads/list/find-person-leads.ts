@@ -1,8 +1,10 @@
-import { emailKey, type FindPersonLeadsRequest, type FindPersonLeadsResponse } from '@leadwire/contracts'
+import { emailKey, type FindPersonLeadsRequest } from '@leadwire/contracts'
 import { isId, isOptional, isSaid, validate } from '../../arguments'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
-import { catchUp, type IndexDeps } from '../../jobs/search/index-leads'
+import { firstPage } from '../../database/page'
+import { catchUp } from '../../jobs/search/index-leads'
 import { emailTerm, phoneTerm, type Searched } from '../../jobs/search/search-terms'
+import type { Operation } from '../../operation'
 
 const PER_ANSWER = 20
 
@@ -32,23 +34,21 @@ const personOf = ({ email, phone }: FindPersonLeadsRequest) => {
 }
 
 /** The leads whose customer has an e-mail address or a telephone number, in whatever spelling and beside others; newest first. */
-export const findPersonLeads =
-  (deps: IndexDeps) =>
-  async (request: FindPersonLeadsRequest): Promise<FindPersonLeadsResponse> => {
-    const { accountId, email, phone, before } = request
-    validate({
-      account_id: isId(accountId),
-      email: email === undefined ? phone !== undefined : isSaid(email),
-      phone: phone === undefined || (email === undefined && isSaid(phone)),
-      before: isOptional(before, isId),
-    })
-    await catchUp(deps, accountId)
-    const { term, isTheirs } = personOf(request)
-    const query = { text: SELECT, values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER] }
-    const rows = await deps.database.query<Contact & { number: number; reference: string }>(query)
-    const shown = rows.slice(0, PER_ANSWER)
-    return {
-      references: shown.filter(isTheirs).map(({ reference }) => reference),
-      nextBefore: rows.length > PER_ANSWER ? shown.at(-1)!.number : undefined,
-    }
+export const findPersonLeads: Operation<'findPersonLeads'> = async (deps, request) => {
+  const { accountId, email, phone, before } = request
+  validate({
+    account_id: isId(accountId),
+    email: email === undefined ? phone !== undefined : isSaid(email),
+    phone: phone === undefined || (email === undefined && isSaid(phone)),
+    before: isOptional(before, isId),
+  })
+  await catchUp(deps, accountId)
+  const { term, isTheirs } = personOf(request)
+  const query = { text: SELECT, values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER] }
+  const rows = await deps.database.query<Contact & { number: number; reference: string }>(query)
+  const { shown, last } = firstPage(rows, PER_ANSWER)
+  return {
+    references: shown.filter(isTheirs).map(({ reference }) => reference),
+    nextBefore: last?.number,
   }
+}

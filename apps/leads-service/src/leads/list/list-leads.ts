@@ -1,5 +1,5 @@
 import type { LeadPage, LeadPageResult, ListedLeads, ListLeadsRequest } from '@leadwire/contracts'
-import { type Database, ServiceError, statusOf, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, statusOf, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, invalidBy, isId } from '../../arguments'
 import { loadLeadItems } from '../read/lead-rows'
 import { deadlineOf, unlessTimedOut } from '../read/unless-timed-out'
@@ -10,7 +10,7 @@ type ListedRow = { ord: number; total: number; count: number; items: string | nu
 
 // The total is the highest number, so page N is the range of numbers total-20N+1 … total-20(N-1): an index range scan
 // that costs the same at any depth. `items` is null where an item of the page was made in another format than asked for.
-const SELECT_PAGES = `
+const selectPages = statement<ListedRow>('list-leads')`
   SELECT asked.ord::int, a.lead_count AS total, page.count, page.items
   FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS asked (account_id, skipped, ord)
   JOIN accounts a ON a.id = asked.account_id
@@ -28,8 +28,8 @@ const skippedBy = ({ page }: LeadPage) =>
   Math.floor(Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE)
 
 const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number): Promise<ListedLeads[]> => {
-  const values = [pages.map(({ accountId }) => accountId), pages.map(skippedBy), jsonFormat]
-  const rows = await db.query<ListedRow>({ name: 'list-leads', text: SELECT_PAGES, values })
+  const accountIds = pages.map(({ accountId }) => accountId)
+  const rows = await selectPages(db, accountIds, pages.map(skippedBy), jsonFormat)
   const none = { items: Buffer.from('[]'), count: 0, total: 0, perPage: PER_PAGE }
   const listed: ListedLeads[] = pages.map(() => none)
   for (const { ord, total, count, items } of rows) {
@@ -45,7 +45,7 @@ const loadPages = async (db: Transaction, pages: LeadPage[], jsonFormat: number)
 
 /** Pages of leads, newest first, each for its own account. A page past the end is empty. */
 export const listLeads =
-  ({ database, jsonFormat }: { database: Database; jsonFormat: number }) =>
+  ({ database, jsonFormat }: { database: Transaction; jsonFormat: number }) =>
   async ({ pages }: ListLeadsRequest): Promise<{ results: LeadPageResult[] }> => {
     const deadlines = pages.map(deadlineOf)
     const listed = await unlessTimedOut(pages, deadlines, (inTime) => loadPages(database, inTime, jsonFormat))

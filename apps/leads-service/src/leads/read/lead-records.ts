@@ -1,15 +1,15 @@
 import type { ListAppointmentsRequest } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { statement } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
+import { firstPage } from '../../database/page'
+import type { Dependencies } from '../../operation'
 import { requireLead } from './lead-rows'
 
 /** How many records one answer has at most. A statement reads one more, which shows that there are more. */
 export const LIMIT = 100
 
-const FIND_LEAD = {
-  name: 'find-lead-of-records',
-  text: 'SELECT id, reference FROM leads WHERE reference = $2 AND account_id = $1',
-}
+const findLead = statement<{ id: number; reference: string }>('find-lead-of-records')`
+  SELECT id, reference FROM leads WHERE reference = $2 AND account_id = $1`
 
 // PostgreSQL plans for a lead with few records: it would read and sort all that a lead has (seen with 120).
 export const SETTING = 'SET LOCAL enable_sort = off'
@@ -24,28 +24,21 @@ export const selectRecords = (table: string, columns: string): string => `
  * Makes the operation that lists what belongs to a lead, newest first: a JSON array of the records with an id below `before`. The
  * parameters of `select` are the account, the lead and `before`. Throws not_found.
  */
-export const listRecords =
-  <Row extends { id: number }, Asked extends ListAppointmentsRequest>(
-    what: string,
-    select: string,
-    jsonOf: (row: Row, reference: string, asked: Asked) => string,
-  ) =>
-  ({ database }: { database: Database }) =>
-  async (asked: Asked): Promise<{ items: Buffer; nextBefore: number | undefined }> => {
+export const listRecords = <Row extends { id: number }, Asked extends ListAppointmentsRequest>(
+  what: string,
+  select: string,
+  jsonOf: (row: Row, reference: string, asked: Asked) => string,
+) => {
+  const list = statement<Row>(`list-${what}`)`${select}`
+  return ({ database }: Dependencies, asked: Asked) => {
     const { accountId, before = Number.MAX_SAFE_INTEGER } = asked
     validate({ account_id: isId(accountId), before: isId(before) })
     return database.transaction(async (tx) => {
-      const lead = await requireLead<{ id: number; reference: string }>(tx, FIND_LEAD, asked)
+      const lead = await requireLead(tx, findLead, asked)
       tx.send({ text: SETTING })
-      const rows = await tx.query<Row>({
-        name: `list-${what}`,
-        text: select,
-        values: [accountId, lead.id, before],
-      })
-      const shown = rows.slice(0, LIMIT)
-      return {
-        items: Buffer.from(`[${shown.map((row) => jsonOf(row, lead.reference, asked)).join(',')}]`),
-        nextBefore: rows.length > LIMIT ? shown.at(-1)!.id : undefined,
-      }
+      const { shown, last } = firstPage(await list(tx, accountId, lead.id, before), LIMIT)
+      const items = shown.map((row) => jsonOf(row, lead.reference, asked))
+      return { items: Buffer.from(`[${items}]`), nextBefore: last?.id }
     })
   }
+}

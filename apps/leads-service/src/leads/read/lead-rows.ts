@@ -8,7 +8,7 @@ import {
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
@@ -28,14 +28,13 @@ export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.externa
   ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":', coalesce(to_json(${DUPLICATE_OF})::text, 'null'))`
 
 /** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
-export const requireLead = async <Found extends object>(
+export const requireLead = async <Found>(
   db: Transaction,
-  query: { name: string; text: string },
+  find: (db: Transaction, ...values: unknown[]) => Promise<Found[]>,
   { accountId, reference }: { accountId: number; reference: string },
   ...more: unknown[]
 ): Promise<Found> => {
-  const values = [accountId, reference, ...more]
-  const [found] = isUuid(reference) ? await db.query<Found>({ ...query, values }) : []
+  const [found] = isUuid(reference) ? await find(db, accountId, reference, ...more) : []
   if (!found) throw leadNotFound()
   return found
 }
@@ -64,16 +63,16 @@ const itemOfRow = (row: ItemRow, assetsUrl: string): QuoteItem => ({
 
 const ASKED = 'unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)'
 
-const SELECT_LEADS = `
+const selectLeads = statement<Row>('leads-of-columns')`
   SELECT ${LEAD.columns}, ${CUSTOMER.columns}
   FROM ${ASKED} JOIN leads l ON l.account_id = asked.account_id AND l.id = asked.id`
 
-const SELECT_QUOTES = `
+const selectQuotes = statement<Row>('quotes-of-leads')`
   SELECT ${QUOTE.columns}
   FROM ${ASKED} JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
   ORDER BY q.id`
 
-const SELECT_ITEMS = `
+const selectItems = statement<ItemRow>('items-of-leads')`
   SELECT ${ITEM.columns}, i.options, i.product_style_sku, i.product_style_name, i.product_name, ${IMAGE_COLUMNS}
   FROM ${ASKED} JOIN quotes q ON q.account_id = asked.account_id AND q.lead_id = asked.id
   JOIN quote_items i ON i.account_id = q.account_id AND i.quote_id = q.id
@@ -89,17 +88,17 @@ export const leadsFromColumns = async (
   const values = [[...asked.values()].map(({ accountId }) => accountId), [...asked.keys()]]
   const leads = new Map<number, Lead>()
   if (asked.size === 0) return leads
-  for (const row of await db.query<Row>({ name: 'leads-of-columns', text: SELECT_LEADS, values })) {
+  for (const row of await selectLeads(db, ...values)) {
     const lead = { ...LEAD.read(row), customer: CUSTOMER.read(row), quotes: [] }
     leads.set(lead.id, lead)
   }
   const quotes = new Map<number, Quote>()
-  for (const row of await db.query<Row>({ name: 'quotes-of-leads', text: SELECT_QUOTES, values })) {
+  for (const row of await selectQuotes(db, ...values)) {
     const quote = { ...QUOTE.read(row), items: [] }
     quotes.set(quote.id, quote)
     leads.get(quote.lead_id)?.quotes.push(quote)
   }
-  for (const row of await db.query<ItemRow>({ name: 'items-of-leads', text: SELECT_ITEMS, values })) {
+  for (const row of await selectItems(db, ...values)) {
     const item = itemOfRow(row, assetsUrl)
     quotes.get(item.quote_id)?.items.push(item)
   }
@@ -111,22 +110,21 @@ const NUMBERED = `
   JOIN leads l ON l.account_id = $1 AND l.number = asked.number`
 
 // `items` is null where an item was made in another format than asked for.
-const SELECT_JSON = `
+const selectJson = statement<{ items: string | null }>('load-lead-items')`
   SELECT CASE WHEN coalesce(bool_and(l.json_format = $3), true)
     THEN coalesce(string_agg(l.json, ',' ORDER BY asked.ord), '') END AS items ${NUMBERED}`
 
-const SELECT_COLUMNS = `SELECT ${LEAD.columns} ${NUMBERED} ORDER BY asked.ord`
+const selectColumns = statement<Row>('lead-items-of-columns')`
+  SELECT ${LEAD.columns} ${NUMBERED} ORDER BY asked.ord`
 
 /** A JSON array of list items: an account's leads with these numbers, in their order. */
 export const loadLeadItems = async (
   db: Transaction,
   { accountId, numbers, jsonFormat }: { accountId: number; numbers: number[]; jsonFormat: number },
 ): Promise<Buffer> => {
-  const values = [accountId, numbers]
-  const query = { name: 'load-lead-items', text: SELECT_JSON, values: [...values, jsonFormat] }
-  const [made] = await db.query<{ items: string | null }>(query)
+  const [made] = await selectJson(db, accountId, numbers, jsonFormat)
   if (made!.items !== null) return Buffer.from(`[${made!.items}]`)
-  const rows = await db.query<Row>({ name: 'lead-items-of-columns', text: SELECT_COLUMNS, values })
+  const rows = await selectColumns(db, accountId, numbers)
   return Buffer.from(`[${rows.map((row) => leadItemJson(LEAD.read(row))).join(',')}]`)
 }
 

@@ -1,5 +1,5 @@
 import type { RetrieveLeadsRequest } from '@leadwire/contracts'
-import { type Database, ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { errorsOf, isId, isUuid } from '../../arguments'
 import {
   type JsonSettings,
@@ -14,7 +14,7 @@ import { leadsFromColumns } from './lead-rows'
 import { deadlineOf, unlessTimedOut } from './unless-timed-out'
 
 // The stored response of a lead; null where it was made in another format than asked for.
-const SELECT_LEADS = `
+const selectLeads = statement<Row>('load-leads')`
   SELECT asked.ord::int, l.account_id AS "accountId", l.id, l.version,
     CASE WHEN l.json_format = $3 THEN concat('{"data":', left(l.json, -1), ',', l.json_details, '}}') END AS body
   FROM unnest($1::bigint[], $2::uuid[]) WITH ORDINALITY AS asked (account_id, reference, ord)
@@ -35,8 +35,8 @@ export const loadLeads = async (
   { assetsUrl, jsonFormat }: JsonSettings,
 ): Promise<(TaggedLead | undefined)[]> => {
   const references = asked.map(({ reference }) => (isUuid(reference) ? reference : NO_REFERENCE))
-  const values = [asked.map(({ accountId }) => accountId), references, jsonFormat]
-  const rows = await db.query<Row>({ name: 'load-leads', text: SELECT_LEADS, values })
+  const accountIds = asked.map(({ accountId }) => accountId)
+  const rows = await selectLeads(db, accountIds, references, jsonFormat)
   const others = rows.filter(({ body }) => body === null)
   // A lead may be asked for more than once.
   const leads = await leadsFromColumns(db, new Map(others.map((row) => [row.id, row])), assetsUrl)
@@ -52,7 +52,7 @@ export const loadLeads = async (
 
 /** Retrieves many leads at once, each for its own account. */
 export const retrieveLeads =
-  ({ database, ...json }: { database: Database } & JsonSettings) =>
+  ({ database, ...json }: { database: Transaction } & JsonSettings) =>
   async ({ leads }: RetrieveLeadsRequest) => {
     const deadlines = leads.map(deadlineOf)
     const found = await unlessTimedOut(leads, deadlines, (items) => loadLeads(database, items, json))

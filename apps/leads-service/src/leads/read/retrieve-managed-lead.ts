@@ -1,10 +1,10 @@
-import type { RetrieveManagedLeadRequest } from '@leadwire/contracts'
-import type { Database, Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
+import type { Operation } from '../../operation'
 import { type JsonSettings, leadEtag, type TaggedLead } from './lead-response'
 import { MANAGED_JSON, managedBodies, requireLead } from './lead-rows'
 
-const SELECT = `
+const select = statement<Row>('retrieve-managed-lead')`
   SELECT l.id, l.version, ${MANAGED_JSON} AS managed, CASE WHEN l.json_format = $3
     THEN concat(left(l.json, -1), ',', ${MANAGED_JSON}, ',', l.json_details, '}') END AS body,
     (SELECT o.erased_at IS NOT NULL FROM leads o WHERE o.account_id = l.account_id AND o.id = l.duplicate_of_id) AS unlinked
@@ -26,8 +26,7 @@ export const loadManagedLead = async (
   settings: JsonSettings,
 ): Promise<TaggedLead> => {
   const { jsonFormat } = settings
-  const query = { name: 'retrieve-managed-lead', text: SELECT }
-  const row = await requireLead<Row>(db, query, asked, jsonFormat)
+  const row = await requireLead(db, select, asked, jsonFormat)
   const [lead] = await managedBodies(db, asked.accountId, [row], settings)
   return {
     body: Buffer.concat([Buffer.from('{"data":'), lead!, Buffer.from('}')]),
@@ -35,9 +34,7 @@ export const loadManagedLead = async (
   }
 }
 
-export const retrieveManagedLead =
-  ({ database, ...settings }: JsonSettings & { database: Database }) =>
-  async (request: RetrieveManagedLeadRequest): Promise<TaggedLead> => {
-    validate({ account_id: isId(request.accountId) })
-    return loadManagedLead(database, request, settings)
-  }
+export const retrieveManagedLead: Operation<'retrieveManagedLead'> = async (deps, request) => {
+  validate({ account_id: isId(request.accountId) })
+  return loadManagedLead(deps.database, request, deps)
+}
