@@ -1,7 +1,6 @@
 import type { Server } from 'node:https'
 import {
   createTokenCheck,
-  type Lifecycle,
   type Live,
   type Logger,
   type Metrics,
@@ -22,17 +21,15 @@ import {
   fastify,
 } from 'fastify'
 import { createFilesMetrics } from './files/files-metrics'
-import { deleteFile, downloadFile, listFiles } from './files/stored-files'
-import { type UploadDependencies, uploadFile } from './files/upload-file'
+import { type Dependencies, deleteFile, downloadFile, listFiles } from './files/stored-files'
+import { uploadFile } from './files/upload-file'
 
 // Longer than the gateway's 30 s: the gateway knows whether the client or this service was silent.
 const IDLE_LIMIT_MS = 40_000
 
-// How long the rest of a refused body is discarded.
 const DISCARD_LIMIT_MS = 5000
 
-export interface FilesServerOptions extends Omit<UploadDependencies, 'metrics'> {
-  lifecycle: Lifecycle
+export interface FilesServerOptions extends Omit<Dependencies, 'metrics'> {
   registry: Metrics
   /** A request needs one of them, if there is one. */
   tokens: Live<readonly string[]>
@@ -42,7 +39,6 @@ export interface FilesServerOptions extends Omit<UploadDependencies, 'metrics'> 
   idleMs?: number
 }
 
-/** The HTTP server of files-service; nothing listens yet. */
 export const buildFilesServer = (options: FilesServerOptions): FastifyInstance => {
   const { store, logger, lifecycle, registry, tls, idleMs = IDLE_LIMIT_MS } = options
   const app: FastifyInstance = fastify({

@@ -21,7 +21,6 @@ import { createS3Store } from './store/s3-store'
 
 const SPOOL_SWEEPS_APART_MS = 600_000
 
-/** The store of the settings. Nothing is sent yet. */
 const openStore = (config: Config, authorities: Watched<string> | undefined): ObjectStore => {
   const { STORE_URL: location, S3_ENDPOINT, S3_REGION: region } = config
   if (location.kind === 'directory') return createDirectoryStore(location.path)
@@ -32,7 +31,6 @@ const openStore = (config: Config, authorities: Watched<string> | undefined): Ob
   })
 }
 
-/** It listens last. */
 export const startFilesService = async ({
   config,
   logger,

@@ -3,7 +3,6 @@ import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
 export { isInstant, isUuid } from '@leadwire/contracts'
 
-/** Whether a number can be the id of something. */
 export const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0
 
 export const isOptional = <Value>(value: Value | undefined, isSound: (value: Value) => boolean): boolean =>
@@ -16,13 +15,10 @@ export const isText = (text: string, max = 255): boolean =>
 /** The same of a text that says something. */
 export const isSaid = (text: string, max?: number): boolean => text !== '' && isText(text, max)
 
-/** Whether a lead can have this status. */
 export const isStatus = (status: string): boolean => (LEAD_STATUSES as readonly string[]).includes(status)
 
-/** Whether it can be stored who asked for a change. */
 export const isActor = ({ tokenId, requestId }: Actor): boolean => isId(tokenId) && isText(requestId)
 
-/** The fields of a record of stored bytes, and whether each is as it must be. */
 export const fileFields = (file: StoredFile | undefined): Record<string, boolean> => ({
   file: file !== undefined,
   ...(file && {
@@ -54,7 +50,6 @@ export const errorsOf = (fields: Record<string, boolean>, path = ''): FieldError
 export const invalidBy = (fieldErrors: FieldErrors): ServiceError | undefined =>
   Object.keys(fieldErrors).length > 0 ? ServiceError.invalid(fieldErrors) : undefined
 
-/** Throws the error that carries field errors, when there are any. */
 export const refuse = (fieldErrors: FieldErrors): void => {
   const error = invalidBy(fieldErrors)
   if (error) throw error

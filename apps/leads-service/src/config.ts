@@ -23,7 +23,6 @@ const window = makeValidator<number>((text) => {
 
 export type Config = ReturnType<typeof readLeadsConfig>
 
-/** The settings of this service. Throws a ConfigError that lists every error. */
 export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     ...grpcServiceSettings(env),

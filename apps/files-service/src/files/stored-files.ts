@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
-import { type Lifecycle, ServiceError } from '@leadwire/service-kit'
+import { type Lifecycle, type Logger, ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ObjectStore } from '../store/object-store'
 import type { FilesMetrics } from './files-metrics'
+
+export interface Dependencies {
+  store: ObjectStore
+  metrics: FilesMetrics
+  logger: Logger
+  lifecycle: Lifecycle
+}
 
 const KINDS = Object.values(FILE_FORMATS)
 const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
@@ -17,7 +24,6 @@ export const newObjectKey = (collection: string, format: FileFormat): string =>
 /** Whether `newObjectKey` could have made it. No other key may reach a store, where it becomes a path. */
 const isObjectKey = (key: string): boolean => KEY.test(key)
 
-/** The media type of the object with a key of `newObjectKey`. */
 const contentTypeOf = (key: string): string =>
   KINDS.find(({ extension }) => key.endsWith(`.${extension}`))!.contentType
 
@@ -29,7 +35,6 @@ export const signalOf = ({ raw }: FastifyReply): AbortSignal => {
   return controller.signal
 }
 
-/** An address that ends in a key. */
 interface ByKey {
   Params: { '*': string }
 }
@@ -37,7 +42,7 @@ interface ByKey {
 const noSuchFile = () => new ServiceError('not_found', 'There is no such file.')
 
 /** DELETE /files/<key>. Succeeds for a missing file. not_found for what can't be a key. */
-export const deleteFile = (app: FastifyInstance, { store }: { store: ObjectStore }): void => {
+export const deleteFile = (app: FastifyInstance, { store }: Dependencies): void => {
   app.delete<ByKey>('/files/*', async ({ params: { '*': key } }, reply) => {
     if (!isObjectKey(key)) throw noSuchFile()
     await store.delete(key)
@@ -53,15 +58,12 @@ const fromOf = (range: string | undefined): number =>
  * GET /files/<key>: the bytes, or those from a byte on (206), with back-pressure. not_found for an unknown key and for what can't
  * be one. A failed read closes the connection before the end.
  */
-export const downloadFile = (
-  app: FastifyInstance,
-  { store, metrics }: { store: ObjectStore; metrics: FilesMetrics },
-): void => {
+export const downloadFile = (app: FastifyInstance, { store, metrics }: Dependencies): void => {
   app.get<ByKey>('/files/*', { exposeHeadRoute: false }, async ({ params: { '*': key }, headers }, reply) => {
     const from = fromOf(headers.range)
     const object = isObjectKey(key) ? await store.get(key, { from, signal: signalOf(reply) }) : undefined
     if (!object) throw noSuchFile()
-    object.bytes.on('data', (chunk: Buffer) => metrics.sent(chunk.length)).pause()
+    object.bytes.on('data', (chunk: Buffer) => metrics.bytes.inc({ direction: 'out' }, chunk.length)).pause()
     return reply
       .code(from > 0 ? 206 : 200)
       .headers({ 'content-length': object.size, 'content-type': contentTypeOf(key) })
@@ -83,10 +85,7 @@ async function* linesOf(keys: AsyncIterable<string>): AsyncGenerator<string> {
  * GET /files?unchanged_for=SECONDS: the keys of all files stored that long ago, one a line, in no order, with back-pressure. A
  * failure closes the connection before the end.
  */
-export const listFiles = (
-  app: FastifyInstance,
-  { store, lifecycle }: { store: ObjectStore; lifecycle: Lifecycle },
-): void => {
+export const listFiles = (app: FastifyInstance, { store, lifecycle }: Dependencies): void => {
   app.get<{ Querystring: { unchanged_for: number } }>(
     '/files',
     { schema: { querystring: Age }, exposeHeadRoute: false },

@@ -1,18 +1,12 @@
 import { FILE_FORMATS, type FileFormat, type UploadedFile, type UploadTerms } from '@leadwire/contracts'
-import { type Logger, ServiceError } from '@leadwire/service-kit'
+import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
 import { type Detected, errorsOfFile } from '../formats/file-errors'
 import type { ObjectStore } from '../store/object-store'
-import type { FilesMetrics, UploadOutcome } from './files-metrics'
+import type { UploadOutcome } from './files-metrics'
 import { type Spooled, withSpooledUpload } from './spool-upload'
-import { newObjectKey, signalOf } from './stored-files'
-
-export interface UploadDependencies {
-  store: ObjectStore
-  metrics: FilesMetrics
-  logger: Logger
-}
+import { type Dependencies, newObjectKey, signalOf } from './stored-files'
 
 const FORMAT = `(${Object.keys(FILE_FORMATS).join('|')})`
 
@@ -34,7 +28,7 @@ const Terms = {
  * POST /files: receives a file, checks it, and stores it when it is valid and the client asks for that. Otherwise, and when the
  * client disconnects, nothing is left behind.
  */
-export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencies): void => {
+export const uploadFile = (app: FastifyInstance, dependencies: Dependencies): void => {
   const running = new Set<Promise<unknown>>()
   app.post<{ Querystring: UploadTerms }>(
     '/files',
@@ -50,7 +44,7 @@ export const uploadFile = (app: FastifyInstance, dependencies: UploadDependencie
 }
 
 const receive = async (
-  { store, metrics, logger }: UploadDependencies,
+  { store, metrics, logger }: Dependencies,
   { raw, query: terms }: FastifyRequest<{ Querystring: UploadTerms }>,
   signal: AbortSignal,
 ): Promise<UploadedFile> => {
@@ -59,16 +53,12 @@ const receive = async (
   const facts = { collection: terms.collection, bytes: 0 }
   const onBytes = (count: number) => {
     facts.bytes += count
-    metrics.received(count)
+    metrics.bytes.inc({ direction: 'in' }, count)
   }
   let outcome: UploadOutcome = 'failed'
   try {
-    const options = {
-      folder: store.spoolFolder,
-      maxBytes: terms.max_bytes,
-      wantsSha256: terms.sha256,
-      onBytes,
-    }
+    const { max_bytes: maxBytes, sha256: wantsSha256 } = terms
+    const options = { folder: store.spoolFolder, maxBytes, wantsSha256, onBytes }
     const uploaded = await withSpooledUpload(raw, options, (spooled) =>
       finish(store, { terms, signal, facts }, spooled),
     )
@@ -79,7 +69,8 @@ const receive = async (
     throw error
   } finally {
     const seconds = (performance.now() - started) / 1000
-    metrics.uploaded(outcome, seconds)
+    metrics.uploads.inc({ outcome })
+    metrics.seconds.observe(seconds)
     logger.info({ ...facts, outcome, seconds }, 'upload')
   }
 }

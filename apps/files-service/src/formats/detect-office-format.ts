@@ -46,7 +46,6 @@ export const detectOfficeFormat = async (
 // ECMA-376 part 1, 11.3.10 and 12.3.23; the strict variant has the same media types.
 const mainType = (format: (typeof FORMATS)[number]) => `${FILE_FORMATS[format].contentType}.main+xml`
 
-/** An archive inside a file. */
 class ArchiveReader extends RandomAccessReader {
   constructor(
     private readonly path: string,

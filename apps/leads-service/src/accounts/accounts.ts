@@ -20,7 +20,6 @@ export const createAccount: Operation<'createAccount'> = async ({ database, acto
   })
 }
 
-/** Every account, for operators. */
 export const listAccounts: Operation<'listAccounts'> = async ({ database }) => ({
   accounts: await ACCOUNTS.list(database, 'true', []),
 })

@@ -56,7 +56,6 @@ const list = listRecords<AttachmentRow, ListAttachmentsRequest>(
   (row, reference, { baseUrl }) => attachmentJson(row, baseUrl, reference),
 )
 
-/** A lead's attachments, newest first. */
 export const listAttachments: Operation<'listAttachments'> = async (deps, request) => {
   validate({ base_url: isText(request.baseUrl, 16_384) })
   return list(deps, request)
@@ -69,7 +68,6 @@ const SELECT_FILE = `
   FROM leads l JOIN attachments t ON t.account_id = l.account_id AND t.lead_id = l.id
   WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
 
-/** Where an attachment's bytes are and what they are. */
 export const retrieveAttachment: Operation<'retrieveAttachment'> = async ({ database }, request) => {
   const { accountId, reference, attachmentId } = request
   validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })

@@ -5,7 +5,6 @@ import { Agent, request } from 'undici'
 const DELETE_LIMIT_MS = 5000
 const DELETED_AT_ONCE = 8
 
-/** Keys given at once. */
 const BATCH = 1000
 
 export type FilesService = ReturnType<typeof connectFilesService>

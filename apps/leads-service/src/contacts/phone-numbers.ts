@@ -14,7 +14,6 @@ const { country_calling_codes: countriesOf } = metadata
 const MAIN_COUNTRIES = Object.entries(countriesOf).map(([code, [main]]) => [code, [main as CountryCode]])
 const METADATA: MetadataJson = { ...metadata, country_calling_codes: Object.fromEntries(MAIN_COUNTRIES) }
 
-/** A telephone number of a field. */
 interface Phone {
   /** RFC 3966, with its extension. */
   link: string

@@ -6,7 +6,6 @@ type Column<Row> = [column: string, type: string, value: (row: Row) => unknown]
 
 /** Rows of one table that are to be inserted. `text` takes the next parameter's place from `place`; without rows there are no values. */
 export interface Insert {
-  /** Names the statement. */
   name: string
   text: (place: () => string) => string
   values: unknown[]

@@ -36,7 +36,6 @@ export const managedRecords = <Message extends { id: number }, What extends stri
   const shown = (message: Message, fields: Change<Message>['logged']) =>
     Object.fromEntries(fields.map((field) => [snakeCase(field), message[field]]))
 
-  /** One record. Throws not_found. */
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {
     validate(Object.fromEntries(names.map((name) => [snakeCase(name), isId(ids[name])])))
     const text = `SELECT ${columns} FROM ${table} WHERE ${where} ${lock}`
@@ -47,7 +46,6 @@ export const managedRecords = <Message extends { id: number }, What extends stri
 
   return {
     retrieve,
-    /** The records that meet a condition, oldest first. */
     list: (db: Transaction, condition: string, values: unknown[]): Promise<Message[]> =>
       query(db, { text: `SELECT ${columns} FROM ${table} WHERE ${condition} ORDER BY id`, values }),
     insert: async (

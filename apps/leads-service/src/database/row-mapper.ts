@@ -2,7 +2,6 @@ import { fieldsOf, snakeCase } from '@leadwire/contracts'
 import type { Query, Transaction } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 
-/** A row as PostgreSQL answers with it. */
 export type Row = Record<string, unknown>
 
 /** Reads a message out of the columns of a table: those of its fields' names in snake case. NULL is read as undefined. */

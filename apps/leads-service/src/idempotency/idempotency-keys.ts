@@ -49,7 +49,6 @@ const release = statement('release-key')`
 
 const nameOf = ({ tokenId, key }: Key) => `${tokenId}:${key}`
 
-/** Whether a key and a fingerprint are such as can be saved. */
 export const isIdempotency = ({ tokenId, key, fingerprint, maxAgeS }: Idempotency): boolean =>
   isId(tokenId) && isSaid(key) && fingerprint.length > 0 && isOptional(maxAgeS, isId)
 

@@ -31,7 +31,6 @@ const selectEntries = statement<CalendarEntry>('list-calendar-entries')`
   WHERE l.erased_at IS NULL
   ORDER BY e.date, e.subject, e.id`
 
-/** Whose calendar has an address. Throws not_found. */
 export const findCalendar: Operation<'findCalendar'> = async ({ database }, { hash }) => {
   validate({ hash: hash.length === 32 })
   return theRow(await find(database, hash), 'calendar')

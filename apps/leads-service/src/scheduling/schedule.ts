@@ -62,11 +62,9 @@ const schedule = async (
   )
 }
 
-/** interface: Schedule Appointment. */
 export const scheduleAppointment: Operation<'scheduleAppointment'> = (deps, { appointment }) =>
   schedule(deps, 'appointment', appointment)
 
-/** interface: Schedule Callback. */
 export const scheduleCallback: Operation<'scheduleCallback'> = (deps, { callback }) =>
   schedule(deps, 'callback', callback)
 

@@ -21,7 +21,6 @@ const throwFailure = (error: unknown): never => {
   }
 }
 
-/** Every user of an account that was not removed. */
 export const listUsers: Operation<'listUsers'> = async ({ database }, { accountId }) => {
   validate({ account_id: isId(accountId) })
   return { users: await USERS.list(database, 'account_id = $1 AND removed_at IS NULL', [accountId]) }
@@ -47,7 +46,6 @@ const requirePresent = ({ removedAt }: User): void => {
   if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
 }
 
-/** Changes what is given of a user that was not removed. */
 export const updateUser: Operation<'updateUser'> = async (deps, request) => {
   const { email, name } = request
   refuse({
@@ -86,7 +84,6 @@ export const createUserCalendar: Operation<'createUserCalendar'> = async (deps, 
   return { user, secret }
 }
 
-/** The address of a user's calendar stops working at once. */
 export const revokeUserCalendar: Operation<'revokeUserCalendar'> = async (deps, request) => ({
   user: await USERS.change(deps, request, {
     action: 'user.calendar_revoked',

@@ -51,13 +51,11 @@ const confirm = async ({ database, webhooks }: Elsewhere, row: ClaimedRow): Prom
   if (!stored && row.receivers === null) return
   const found = (stored?.deliveries ?? []).map(({ delivery }) => receiverOf(delivery!))
   const isOpen = found.some(({ status }) => OPEN.includes(status))
+  const byDelivery = new Map(known.map((receiver) => [receiver.delivery_id, receiver]))
   // What was delivered stays so, also when the delivery is removed for its age or attempted again.
-  const kept = known.filter(
-    (each) =>
-      each.delivered_at !== null || !found.some(({ delivery_id }) => delivery_id === each.delivery_id),
-  )
-  const added = found.filter((each) => !kept.some(({ delivery_id }) => delivery_id === each.delivery_id))
-  const receivers = [...kept, ...added].toSorted((one, other) => one.delivery_id - other.delivery_id)
+  for (const receiver of found)
+    if (!byDelivery.get(receiver.delivery_id)?.delivered_at) byDelivery.set(receiver.delivery_id, receiver)
+  const receivers = [...byDelivery.values()].sort((one, other) => one.delivery_id - other.delivery_id)
   await record(database, accountId, leadId, JSON.stringify(receivers), isOpen)
 }
 

@@ -55,7 +55,6 @@ interface ClaimedRow {
   arrived: boolean
 }
 
-/** An erasure that a process works on. */
 interface Job extends Omit<ClaimedRow, 'places' | 'events'> {
   places: ErasedPlace[]
   events: LooseEvent[]

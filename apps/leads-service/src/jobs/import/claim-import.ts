@@ -4,7 +4,6 @@ import { statement } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 
-/** How long a claim holds. */
 export const CLAIM = "interval '15 seconds'"
 
 // The oldest of each account: one import of an account is worked on at a time. Of these the one that was worked on longest ago, so

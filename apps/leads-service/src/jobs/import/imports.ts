@@ -30,13 +30,11 @@ const CANCEL = `
 
 export const importBody = (row: object): Buffer => Buffer.from(`{"data":${JSON.stringify(row)}}`)
 
-/** How far an import is. Throws not_found. */
 export const retrieveImport: Operation<'retrieveImport'> = async ({ database }, { accountId, importId }) => {
   validate({ account_id: isId(accountId), import_id: isId(importId) })
   return { body: importBody(theRow(await select(database, accountId, importId), 'import')) }
 }
 
-/** An account's imports, newest first. */
 export const listImports: Operation<'listImports'> = async ({ database }, { accountId, before }) => {
   validate({ account_id: isId(accountId), before: isOptional(before, isId) })
   const rows = await list(database, accountId, before ?? Number.MAX_SAFE_INTEGER)

@@ -14,7 +14,6 @@ import { findingsOf, keepFindings, keyOf } from './unexplained'
 const GRACE_S = 30
 /** The most events reported in each of the two states. */
 const REPORTED = 1000
-/** Findings in one recheck. */
 const RECHECKED = 500
 
 const stored =

@@ -25,7 +25,6 @@ export const keepFindings = async (db: Transaction, findings: Unexplained[]): Pr
   await keep(db, findings.map(keyOf), texts)
 }
 
-/** Reads findings from the column of them. */
 export const findingsOf = (rows: { finding: string }[]): Unexplained[] =>
   rows.map(({ finding }) => Unexplained.fromPartial(JSON.parse(finding)))
 
@@ -37,7 +36,6 @@ const selectText = (condition: string) => `
       SELECT FROM unexplained WHERE ${condition} LIMIT ${COUNTED_AT_MOST}) u) AS "unexplainedCount"
   FROM reconciliation`
 
-/** What the checks have come to, of an account or of all. */
 export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async (
   { database },
   { accountId },

@@ -52,7 +52,6 @@ const insert = statement('record-lead-change')`
   INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at, action)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** Records, in the transaction of a change, who made which `version` of a lead. */
 export const recordLeadChange = (
   tx: OpenTransaction,
   change: {

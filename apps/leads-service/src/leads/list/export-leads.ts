@@ -12,10 +12,10 @@ const BATCH = 200
 /** What a batch has at most of the texts of leads, unless a single lead has more. */
 const BATCH_BYTES = 4_000_000
 
-// The length of a text is known without reading it.
 /** The body is null where it was made in another format. */
 type Row = { number: number; id: number; managed: string; body: string | null }
 
+// The length of a text is known without reading it.
 const select = statement<Row>('export-leads')`
   SELECT number, id, managed, body FROM (
     SELECT l.number, l.id, l.managed,

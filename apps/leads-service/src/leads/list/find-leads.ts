@@ -23,7 +23,6 @@ const isSearch = (q: string) => {
   return isText(q) && length > 0 && length <= MAX_WORDS
 }
 
-/** What is sound of filters, by parameter. */
 export const soundFilters = (filters: LeadFilters) => ({
   status: isOptional(filters.status, isText),
   referrer: isOptional(filters.referrer, isText),
@@ -53,7 +52,7 @@ const firstSince = async (tx: Transaction, accountId: number, instant: string): 
   return row?.first ?? 1
 }
 
-const countLeads = statement<{ count: number }>('count-of-leads')`
+const countLeads = statement<{ count: number }>('count-leads')`
   SELECT lead_count AS count FROM accounts WHERE id = $1`
 
 /** How many leads the account has, and the numbers of those that were created in time. */

@@ -9,43 +9,31 @@ export const statementValues = () => {
 
 export type At = ReturnType<typeof statementValues>['at']
 
+const COLUMNS = { leads: 'postcode COLLATE "C"', lead_search: 'term', lead_attributes: 'term' }
+
 /**
  * The numbers of the leads with a value that starts with `prefix`, in no order: a range of an index. A term of `lead_attributes`
  * is the whole value, so that its range is in the order of numbers.
  */
-export type PrefixRange = {
-  table: 'leads' | 'lead_search' | 'lead_attributes'
-  column: string
-  prefix: string
-}
+export type PrefixRange = { table: keyof typeof COLUMNS; prefix: string }
 
 // No character is behind this one.
 const LAST = '\u{10ffff}'
 
 /** The condition on rows of a range's table, as `r`, of the account in $1. */
-export const inRange = ({ table, column, prefix }: PrefixRange, at: At): string =>
-  table === 'lead_attributes'
-    ? `r.account_id = $1 AND r.${column} = ${at(prefix)}`
-    : `r.account_id = $1 AND r.${column} >= ${at(prefix)} AND r.${column} < ${at(prefix + LAST)}`
-
-/** The range of the attribute. */
-export const attributeRange = ({ attribute }: LeadFilters): PrefixRange | undefined =>
-  attribute === undefined ? undefined : { table: 'lead_attributes', column: 'term', prefix: attribute }
-
-/** Filters by prefix: the postcode, each word of `q`, and the attribute. */
-export const prefixRangesOf = (filters: LeadFilters): PrefixRange[] => {
-  const attribute = attributeRange(filters)
-  return [...(attribute ? [attribute] : []), ...startsOf(filters)]
+export const inRange = ({ table, prefix }: PrefixRange, at: At): string => {
+  const column = `r.${COLUMNS[table]}`
+  return table === 'lead_attributes'
+    ? `r.account_id = $1 AND ${column} = ${at(prefix)}`
+    : `r.account_id = $1 AND ${column} >= ${at(prefix)} AND ${column} < ${at(prefix + LAST)}`
 }
 
-const startsOf = ({ postcode, q }: LeadFilters): PrefixRange[] => {
-  const words = searchWords(q ?? '').map((prefix) => ({
-    table: 'lead_search' as const,
-    column: 'term',
-    prefix,
-  }))
-  if (postcode === undefined) return words
-  return [{ table: 'leads', column: 'postcode COLLATE "C"', prefix: postcode }, ...words]
+/** Filters by prefix: the attribute, the postcode, and each word of `q`. */
+export const prefixRangesOf = ({ attribute, postcode, q = '' }: LeadFilters): PrefixRange[] => {
+  const ranges = searchWords(q).map((prefix): PrefixRange => ({ table: 'lead_search', prefix }))
+  if (postcode !== undefined) ranges.unshift({ table: 'leads', prefix: postcode })
+  if (attribute !== undefined) ranges.unshift({ table: 'lead_attributes', prefix: attribute })
+  return ranges
 }
 
 /** The same condition on a lead, as `l`. OFFSET 0 keeps PostgreSQL from reading the words of all leads of the account. */

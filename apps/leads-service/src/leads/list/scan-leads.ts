@@ -3,7 +3,6 @@ import type { Transaction } from '@leadwire/service-kit'
 import { isInstant } from '../../arguments'
 import {
   type At,
-  attributeRange,
   type Equality,
   equalitiesOf,
   inRange,
@@ -14,10 +13,8 @@ import {
   testCondition,
 } from './lead-filters'
 
-/** The orders of the list of leads. Numbers rise with created_at. */
 export const SORTS = ['-created_at', 'created_at', '-updated_at', 'updated_at']
 
-/** What a place in the list is named by. */
 type Key = { number: number; updated_at?: string }
 
 const NUMBER = /^[1-9]\d{0,14}$/
@@ -45,7 +42,6 @@ export const leadOrder = (sort: string) => {
   }
 }
 
-/** How many rows one response reads at most. */
 const READ_LIMIT = 10_000
 
 interface Scan {
@@ -56,7 +52,6 @@ interface Scan {
   /** Changes from here on are not shown yet, in a list that is about changes. */
   horizon: string | undefined
   order: ReturnType<typeof leadOrder>
-  /** Where to begin; undefined for the beginning. */
   cursor: string | undefined
   /** How many matches to leave out, and how many to answer with at most. */
   offset: number
@@ -83,7 +78,6 @@ const narrowest = async (tx: Transaction, accountId: number, ranges: PrefixRange
   return fewest && fewest.count <= READ_LIMIT ? fewest.range : undefined
 }
 
-/** The numbers that are left from a cursor on. */
 const numbersFrom = ({ numbers: { first, last }, order, cursor }: Scan) => {
   const place = order.byChange || cursor === undefined ? undefined : Number(cursor)
   return order.descending
@@ -102,13 +96,13 @@ const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'
 
 // WHERE names the one index that finds the leads to read, in the order of the list; the other conditions say which of them match.
 // A prefix's range is read as a whole and sorted. OFFSET 0 keeps PostgreSQL from reading the leads first.
-const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
+const statementOf = (scan: Scan, ranges: PrefixRange[], narrow: PrefixRange | undefined) => {
   const { accountId, filters, order, cursor, horizon } = scan
   const { values, at } = statementValues()
   at(accountId)
   const { first, last } = numbersFrom(scan)
   // Leads with an attribute are read in the order of their numbers, however many there are.
-  const attribute = order.byChange ? undefined : attributeRange(filters)
+  const attribute = order.byChange ? undefined : ranges.find(({ table }) => table === 'lead_attributes')
   const range = narrow ?? attribute
   const read = narrow
     ? `SELECT DISTINCT r.number FROM ${narrow.table} r WHERE ${inRange(narrow, at)}`
@@ -126,12 +120,7 @@ const statementOf = (scan: Scan, narrow: PrefixRange | undefined) => {
   const until = horizon === undefined ? [] : [`l.updated_at < ${at(horizon)}`]
   const created = () => `l.number BETWEEN ${at(first)} AND ${at(last)}`
   const where = ['l.account_id = $1']
-  const matches = prefixRangesOf(filters)
-    .filter(
-      ({ table, column, prefix }) =>
-        table !== range?.table || column !== range.column || prefix !== range.prefix,
-    )
-    .map((other) => startsWith(other, at))
+  const matches = ranges.filter((other) => other !== range).map((other) => startsWith(other, at))
   // By what the index has, so that nothing is sorted, here and in the statement around it.
   const keys = order.columns.map((name) => ({
     name: name as string,
@@ -172,8 +161,9 @@ export const scanLeads = async (
   tx: Transaction,
   scan: Scan,
 ): Promise<{ numbers: number[]; next: Key | undefined; total: number; capped: boolean }> => {
-  const narrow = await narrowest(tx, scan.accountId, prefixRangesOf(scan.filters))
-  const { text, outerOrderBy, values, at } = statementOf(scan, narrow)
+  const ranges = prefixRangesOf(scan.filters)
+  const narrow = await narrowest(tx, scan.accountId, ranges)
+  const { text, outerOrderBy, values, at } = statementOf(scan, ranges, narrow)
   const page = `WHERE ${SHOWN} ORDER BY ${outerOrderBy} OFFSET ${at(scan.offset)} LIMIT ${at(scan.limit + 1)}`
   const rows = await tx.query<ScannedRow>({
     text: scan.counted

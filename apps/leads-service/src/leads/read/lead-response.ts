@@ -11,7 +11,6 @@ export interface JsonSettings {
 export interface LeadJson {
   /** `jsonFormat` of the settings that it was made with. */
   format: number
-  /** The list item. */
   item: string
   /** Customer and quotes, without braces. */
   details: string
@@ -23,7 +22,6 @@ export const leadJsonOf = (lead: Lead, format: number): LeadJson => ({
   details: leadDetailsJson(lead, { productStyle: true }),
 })
 
-/** A whole lead, without anything around it. */
 export const wholeLeadJson = ({ item, details }: Pick<LeadJson, 'item' | 'details'>): string =>
   `${item.slice(0, -1)},${details}}`
 
@@ -50,12 +48,10 @@ export const matchError = (
   return new ServiceError('precondition_failed', detail)
 }
 
-/** The public JSON of a lead, and its entity tag. */
 export type TaggedLead = { body: Buffer; etag: string }
 
 export const leadNotFound = () => new ServiceError('not_found', 'There is no lead with this reference.')
 
-/** The result of one item of a batch. */
 export const leadResultOf = (
   outcome: (TaggedLead & { replayed?: boolean; created?: boolean }) | ServiceError,
 ): LeadResult => {

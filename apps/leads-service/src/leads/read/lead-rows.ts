@@ -79,7 +79,6 @@ const selectItems = statement<ItemRow>('items-of-leads')`
   JOIN images m ON m.account_id = i.account_id AND m.id = i.image_id
   ORDER BY i.id`
 
-/** Whole leads out of their columns, by id. */
 export const leadsFromColumns = async (
   db: Transaction,
   asked: Map<number, { accountId: number }>,

@@ -50,7 +50,6 @@ export const loadLeads = async (
   return tagged
 }
 
-/** Retrieves many leads at once, each for its own account. */
 export const retrieveLeads =
   ({ database, ...json }: { database: Transaction } & JsonSettings) =>
   async ({ leads }: RetrieveLeadsRequest) => {
