@@ -77,9 +77,6 @@ const perCalls = <Name extends keyof Operations>(
   return Object.fromEntries(served)
 }
 
-/** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
-const READS_AT_ONCE = 3
-
 /** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
 export const addLeadsService = (
   server: GrpcServer,
@@ -87,7 +84,7 @@ export const addLeadsService = (
 ): void => {
   const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   const { draining, meters, wakeErasures } = deps
-  const fairly = createFairCalls(READS_AT_ONCE, meters?.('long_reads'))
+  const fairly = createFairCalls(meters?.('long_reads'))
   const writeLeadBatch = createWriteLeadBatch(deps)
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),

@@ -11,17 +11,12 @@ import type {
   ReconciliationServiceClient,
   ReconciliationServiceImplementation,
 } from '@leadwire/contracts'
-import type { RecordingDeps } from './outbox/record-events'
+import type { IndexDeps } from './jobs/search/index-leads'
+import type { JsonSettings } from './leads/read/lead-response'
 
 /** `database` is for this call alone, and `actor` is the caller. */
-export interface Dependencies extends RecordingDeps {
+export interface Dependencies extends IndexDeps, JsonSettings {
   actor: Actor | undefined
-  /** Where images are served, without a slash at its end. */
-  assetsUrl: string
-  /** `leadJsonFormat` of it. */
-  jsonFormat: number
-  /** How long before a lead another one of the same person was created at most; 0: none is reported. */
-  duplicateWindowMs: number
   backupRetentionDays: number | undefined
 }
 

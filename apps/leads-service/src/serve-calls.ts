@@ -30,11 +30,13 @@ export const perCall =
     return answerOnce(context, once, (database) => operation({ ...deps, database, actor }, request))
   }
 
-/** Runs `atOnce` calls at once, fairly among accounts. Others wait as long as a request may take. */
-export const createFairCalls = (atOnce: number, meter: BatcherMeter | undefined) => {
-  const enter = createFairQueue({
-    ...{ shareOf: () => atOnce, capacity: atOnce, maxWaiting: 1000, maxWaitMs: 10_000, meter },
-  })
+/** Each reads up to thousands of leads; with more of them at once creates would wait for PostgreSQL. */
+const READS_AT_ONCE = 3
+
+/** Runs a few calls at once, fairly among accounts. Others wait as long as a request may take. */
+export const createFairCalls = (meter: BatcherMeter | undefined) => {
+  const share = { shareOf: () => READS_AT_ONCE, capacity: READS_AT_ONCE }
+  const enter = createFairQueue({ ...share, maxWaiting: 1000, maxWaitMs: 10_000, meter })
   return <Request extends { accountId: number }, Context, Response>(
     method: (request: Request, context: Context) => Promise<Response>,
   ) =>

@@ -26,7 +26,7 @@ import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
 import { confirmOnce } from './jobs/erase/confirm-erasures'
 import { eraseOnce } from './jobs/erase/run-erasures'
-import { deleteOldImports, oldestImportAge } from './jobs/import/delete-old-imports'
+import { oldImports } from './jobs/import/old-imports'
 import { reconcileInTurn } from './jobs/reconcile/reconcile'
 import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
 import { startSearch } from './jobs/search/start-search'
@@ -103,7 +103,7 @@ export const startLeadsService = async ({
   loops.run('contacts', 60_000, createNotifyContacts(elsewhere))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
-  prune('imports', { batch: () => deleteOldImports(database), oldestAge: () => oldestImportAge(database) })
+  prune('imports', oldImports(database))
   prune('tokens', { batch: () => deleteExpiredTokens(database) })
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })

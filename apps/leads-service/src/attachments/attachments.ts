@@ -5,7 +5,7 @@ import {
   type ListAttachmentsRequest,
   StoredFile,
 } from '@leadwire/contracts'
-import { ServiceError, statement } from '@leadwire/service-kit'
+import { statement, theRow } from '@leadwire/service-kit'
 import { fileFields, isId, isText, isUuid, validate } from '../arguments'
 import { rowMapper } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
@@ -73,7 +73,5 @@ export const retrieveAttachment: Operation<'retrieveAttachment'> = async ({ data
   validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
   const values = [accountId, reference, attachmentId]
   const query = { name: 'retrieve-attachment', text: SELECT_FILE, values }
-  const [file] = isUuid(reference) ? await FILE.query(database, query) : []
-  if (!file) throw new ServiceError('not_found', 'There is no such attachment.')
-  return { file }
+  return { file: theRow(isUuid(reference) ? await FILE.query(database, query) : [], 'attachment') }
 }

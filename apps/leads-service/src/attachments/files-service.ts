@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import { bearerOf, type Live, ServiceError, type Tls } from '@leadwire/service-kit'
 import { Agent, request } from 'undici'
 
@@ -54,22 +53,16 @@ export const connectFilesService = (options: {
     async *listFiles(ageS: number, signal: AbortSignal): AsyncGenerator<string[]> {
       const body = await send('GET', `/files?unchanged_for=${ageS}`, () => signal)
       let keys: string[] = []
-      let failure: unknown
-      // A reader of lines ends quietly when its input breaks off.
-      body.on('error', (error) => {
-        failure = error
-      })
-      try {
-        for await (const key of createInterface({ input: body })) {
-          if (keys.push(key) < BATCH) continue
-          yield keys
-          keys = []
-        }
-        if (failure || !body.readableEnded) throw failure ?? new Error('the list of files broke off')
+      let rest = ''
+      for await (const chunk of body) {
+        const lines = `${rest}${chunk}`.split('\n')
+        rest = lines.pop()!
+        keys.push(...lines)
+        if (keys.length < BATCH) continue
         yield keys
-      } finally {
-        body.destroy()
+        keys = []
       }
+      yield keys
     },
   }
 }

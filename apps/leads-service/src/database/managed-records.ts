@@ -5,6 +5,8 @@ import {
   recordAudit,
   ServiceError,
   type Transaction,
+  theRow,
+  violatedConstraint,
 } from '@leadwire/service-kit'
 import { isId, validate } from '../arguments'
 import type { Dependencies } from '../operation'
@@ -19,6 +21,13 @@ interface Change<Message> {
   values?: unknown[]
   /** Throws where the record may not be changed. */
   check?: (before: Message, tx: OpenTransaction) => void | Promise<void>
+}
+
+/** Throws not_found for the error of an insert whose account is not there. */
+export const throwFailure = (error: unknown): never => {
+  if (violatedConstraint(error)?.endsWith('_account_id_fkey'))
+    throw new ServiceError('not_found', 'There is no such account.')
+  throw error
 }
 
 /** Reads and changes the records of a table that the management API shows, and logs each change in its transaction. */
@@ -39,9 +48,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {
     validate(Object.fromEntries(names.map((name) => [snakeCase(name), isId(ids[name])])))
     const text = `SELECT ${columns} FROM ${table} WHERE ${where} ${lock}`
-    const [found] = await query(db, { text, values: names.map((name) => ids[name]) })
-    if (!found) throw new ServiceError('not_found', `There is no such ${what}.`)
-    return found
+    return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
   return {

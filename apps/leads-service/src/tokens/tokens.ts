@@ -15,10 +15,9 @@ import {
   ServiceError,
   statement,
   type Transaction,
-  violatedConstraint,
 } from '@leadwire/service-kit'
 import { errorsOf, isId, isOptional, isSaid, isText, nameErrors, refuse, validate } from '../arguments'
-import { managedRecords } from '../database/managed-records'
+import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
 
 /**
@@ -62,14 +61,6 @@ export const insertToken = async (
 const isOrigin = (text: string) =>
   /^https?:/.test(text) && isText(text) && URL.canParse(text) && new URL(text).origin === text
 
-const throwFailure = (error: unknown): never => {
-  if (isInvalidTime(error))
-    throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
-  if (violatedConstraint(error) === 'tokens_account_id_fkey')
-    throw new ServiceError('not_found', 'There is no such account.')
-  throw error
-}
-
 /** Makes a token. Only this response has its secret: the stored hash can't be turned back into it. */
 export const createToken: Operation<'createToken'> = async ({ database, actor }, request) => {
   const { accountId, name, scopes, expiresAt, endpointId, origins, returnUrl, honeypot } = request
@@ -92,7 +83,12 @@ export const createToken: Operation<'createToken'> = async ({ database, actor },
     ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
     ...(expiry <= Date.now() && { expires_at: ['The expires at must be a date in the future.'] }),
   })
-  return database.transaction((tx) => insertToken(tx, request, actor)).catch(throwFailure)
+  return database
+    .transaction((tx) => insertToken(tx, request, actor))
+    .catch((error) => {
+      if (!isInvalidTime(error)) return throwFailure(error)
+      throw ServiceError.invalid({ expires_at: ['The expires at is not a valid date.'] })
+    })
 }
 
 const hasOrigin = statement<{ found: boolean }>('find-origin')`

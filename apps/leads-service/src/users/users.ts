@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { emailForm, isEmail, User } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
-import { managedRecords } from '../database/managed-records'
+import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
 
 const USERS = managedRecords(User, 'users', 'user')
@@ -10,15 +10,10 @@ const USERS = managedRecords(User, 'users', 'user')
 const emailErrors = (email: string): FieldErrors =>
   isEmail(email) && isText(email) ? {} : { email: ['The email must be a valid email address.'] }
 
-const throwFailure = (error: unknown): never => {
-  switch (violatedConstraint(error)) {
-    case 'users_email_once_per_account':
-      throw ServiceError.invalid({ email: ['The email has already been taken.'] })
-    case 'users_account_id_fkey':
-      throw new ServiceError('not_found', 'There is no such account.')
-    default:
-      throw error
-  }
+const throwTaken = (error: unknown): never => {
+  if (violatedConstraint(error) === 'users_email_once_per_account')
+    throw ServiceError.invalid({ email: ['The email has already been taken.'] })
+  return throwFailure(error)
 }
 
 export const listUsers: Operation<'listUsers'> = async ({ database }, { accountId }) => {
@@ -38,7 +33,7 @@ export const createUser: Operation<'createUser'> = async ({ database, actor }, r
   const row = { account_id: accountId, email: emailForm(email), name }
   const user = await database
     .transaction((tx) => USERS.insert(tx, actor, row, ['email', 'name']))
-    .catch(throwFailure)
+    .catch(throwTaken)
   return { user }
 }
 
@@ -58,7 +53,7 @@ export const updateUser: Operation<'updateUser'> = async (deps, request) => {
     set: 'email = coalesce($3, email), name = coalesce($4, name)',
     values: [email === undefined ? null : emailForm(email), name ?? null],
     check: requirePresent,
-  }).catch(throwFailure)
+  }).catch(throwTaken)
   return { user }
 }
 

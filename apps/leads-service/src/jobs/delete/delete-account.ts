@@ -1,5 +1,5 @@
 import { AccountDeletion } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, type Transaction, theRow } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
 import { rowMapper } from '../../database/row-mapper'
 import type { Operation } from '../../operation'
@@ -31,9 +31,8 @@ const deletionOf = async (db: Transaction, accountId: number): Promise<{ deletio
 export const deleteAccount: Operation<'deleteAccount'> = ({ database }, { accountId, name }) =>
   database.transaction(async (tx) => {
     validate({ account_id: isId(accountId) })
-    const [account] = await tx.query<{ name: string }>({ text: LOCK, values: [accountId] })
-    if (!account) throw new ServiceError('not_found', 'There is no such account.')
-    if (account.name !== name)
+    const accounts = await tx.query<{ name: string }>({ text: LOCK, values: [accountId] })
+    if (theRow(accounts, 'account').name !== name)
       throw ServiceError.invalid({ name: ['The name must be the one of the account that is to be deleted.'] })
     for (const text of [SUSPEND, INSERT]) tx.send({ text, values: [accountId] })
     return deletionOf(tx, accountId)

@@ -1,12 +1,7 @@
 import type { Actor, CreateImportRequest, Visitor } from '@leadwire/contracts'
-import {
-  differences,
-  type OpenTransaction,
-  recordAudit,
-  ServiceError,
-  violatedConstraint,
-} from '@leadwire/service-kit'
+import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { isId, isSaid, isText, validate } from '../../arguments'
+import { throwFailure } from '../../database/managed-records'
 import { underKey } from '../../idempotency/idempotency-keys'
 import type { Operation } from '../../operation'
 import { IMPORT_COLUMNS, importBody } from './imports'
@@ -60,13 +55,8 @@ export const createImport: Operation<'createImport'> = async ({ database, actor 
     key: isSaid(key),
     file_size: isId(fileSize),
   })
-  try {
-    return await database.transaction((tx) =>
-      underKey(tx, idempotency, () => insertImport(tx, request, actor), claimId),
-    )
-  } catch (error) {
-    if (violatedConstraint(error) === 'imports_account_id_fkey')
-      throw new ServiceError('not_found', 'There is no such account.')
-    throw error
-  }
+  const insert = (tx: OpenTransaction) => insertImport(tx, request, actor)
+  return database
+    .transaction((tx) => underKey(tx, idempotency, () => insert(tx), claimId))
+    .catch(throwFailure)
 }

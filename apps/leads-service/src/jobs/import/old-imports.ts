@@ -14,12 +14,12 @@ const OLDEST = `
   SELECT extract(epoch FROM clock_timestamp() - finished_at)::float8 AS age
   FROM imports WHERE key IS NULL ORDER BY finished_at LIMIT 1`
 
-/** Deletes a batch of the imports that ended 30 days ago, with the errors of their rows. */
-export const deleteOldImports = async (db: Transaction): Promise<Pruned> => {
-  const rows = await db.query({ text: DELETE_RESOLVED })
-  return { rows: rows.length, more: rows.length === BATCH }
-}
-
-/** The age in seconds of the import that ended first; 0 without one. */
-export const oldestImportAge = async (db: Transaction): Promise<number> =>
-  (await db.query<{ age: number }>({ text: OLDEST }))[0]?.age ?? 0
+/** The imports that ended 30 days ago, with the errors of their rows. */
+export const oldImports = (database: Transaction) => ({
+  batch: async (): Promise<Pruned> => {
+    const rows = await database.query({ text: DELETE_RESOLVED })
+    return { rows: rows.length, more: rows.length === BATCH }
+  },
+  oldestAge: async (): Promise<number> =>
+    (await database.query<{ age: number }>({ text: OLDEST }))[0]?.age ?? 0,
+})
