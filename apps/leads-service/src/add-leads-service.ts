@@ -88,8 +88,7 @@ export const addLeadsService = (
   const writeLeadBatch = createWriteLeadBatch(deps)
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),
-    ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead }),
-    ...perCalls(deps, { listLeadDuplicates, markLeadDuplicate }),
+    ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead, listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     ...perCalls(deps, { ...changes, findCalendar }),
     checkReferences: perCall(deps, (given, request) => checkReferences(given)(request)),

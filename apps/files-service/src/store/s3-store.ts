@@ -66,12 +66,9 @@ export const createS3Store = (options: {
   const send = async (
     method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
     key: string,
-    {
-      headers = {},
-      file,
-      signal,
-    }: { headers?: OutgoingHttpHeaders; file?: string; signal?: AbortSignal | undefined } = {},
+    options: { headers?: OutgoingHttpHeaders; file?: string; signal?: AbortSignal | undefined } = {},
   ): Promise<IncomingMessage> => {
+    const { headers = {}, file, signal } = options
     const url = await client.presignedUrl(method, bucket, key, SIGNATURE_LIFE).catch((error) => {
       throw storeAway(error)
     })
@@ -119,9 +116,7 @@ export const createS3Store = (options: {
     put: async (key, { path: file, size, contentType }, signal) => {
       // Amazon S3 and MinIO answer 412 for an existing object.
       const headers = { 'content-length': size, 'content-type': contentType, 'if-none-match': '*' }
-      const response = await send('PUT', key, { file, headers, signal })
-      const body = await bodyOf(response)
-      if (response.statusCode !== 200) throw failure('keep', key, response, body)
+      await requireStatus(200, 'keep', key, await send('PUT', key, { file, headers, signal }))
     },
     get: async (key, { from = 0, signal } = {}) => {
       const headers = from > 0 ? { range: `bytes=${from}-` } : {}
@@ -141,11 +136,7 @@ export const createS3Store = (options: {
         throw storeAway(cause)
       }
     },
-    delete: async (key) => {
-      const response = await send('DELETE', key)
-      const body = await bodyOf(response)
-      if (response.statusCode !== 204) throw failure('delete', key, response, body)
-    },
+    delete: async (key) => requireStatus(204, 'delete', key, await send('DELETE', key)),
   }
 }
 
@@ -160,4 +151,9 @@ const failure = (verb: string, key: string, { statusCode }: IncomingMessage, bod
   const error = new Error(`could not ${verb} ${key}: the store answered ${statusCode}: ${body}`)
   // The bucket is gone, for instance with the store's disks. The readiness check creates it again.
   return body.includes('NoSuchBucket') ? storeAway(error) : error
+}
+
+const requireStatus = async (status: number, verb: string, key: string, response: IncomingMessage) => {
+  const body = await bodyOf(response)
+  if (response.statusCode !== status) throw failure(verb, key, response, body)
 }

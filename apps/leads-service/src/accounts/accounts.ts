@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { Account, CreateTokenRequest, isEmail } from '@leadwire/contracts'
 import { type OpenTransaction, ServiceError } from '@leadwire/service-kit'
 import { nameErrors, refuse } from '../arguments'
 import { managedRecords } from '../database/managed-records'
 import type { Operation } from '../operation'
-import { insertToken } from '../tokens/tokens'
+import { insertToken, newSecret } from '../tokens/tokens'
 
 const ACCOUNTS = managedRecords(Account, 'accounts', 'account')
 
@@ -13,7 +12,7 @@ export const createAccount: Operation<'createAccount'> = async ({ database, acto
   refuse(nameErrors(name))
   return database.transaction(async (tx) => {
     // It names the account to webhook receivers.
-    const api_key = `lw_key_${randomBytes(32).toString('base64url')}`
+    const { secret: api_key } = newSecret('key')
     const account = await ACCOUNTS.insert(tx, actor, { name: name.trim(), api_key }, ['name'])
     const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
     return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first), actor)) }

@@ -9,8 +9,9 @@ import { statement, theRow } from '@leadwire/service-kit'
 import { fileFields, isId, isText, isUuid, validate } from '../arguments'
 import { rowMapper } from '../database/row-mapper'
 import { underKey } from '../idempotency/idempotency-keys'
-import { lockLead } from '../leads/history/lock-lead'
+import { lockToAdd } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
+import { requireUnerased } from '../leads/read/lead-rows'
 import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
@@ -34,7 +35,7 @@ const insertAttachment = async (tx: RecordingTransaction, request: AttachFileReq
   const { accountId, baseUrl } = request
   validate({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
   const { key, name, fileName, fileSize, contentType } = request.file!
-  const lead = await lockLead(tx, request)
+  const lead = await requireUnerased(tx, lockToAdd, request)
   const [row] = await insert(tx, accountId, lead.id, key, name, fileName, fileSize, contentType)
   const json = attachmentJson(row!, baseUrl, lead.reference)
   const data = `${json.slice(0, -1)},"lead_reference":"${lead.reference}"}`

@@ -6,7 +6,6 @@ import type { FilesService } from './files-service'
 const UNNAMED_FOR_S = 3600
 const BATCH_PAUSE_MS = 100
 const DELETED_AT_MOST = 10_000
-const DELETED_AT_ONCE = 100
 /** More of them, and more than one of a hundred, is no trace of requests that broke off: the database is not that of the store. */
 const PLAUSIBLE = { count: 100, share: 0.01 }
 
@@ -41,10 +40,7 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
     logger.error(counts, 'no stored file is deleted: too many of them have no record in this database')
     return 0
   }
-  for (let at = 0; at < unnamed.length; at += DELETED_AT_ONCE) {
-    signal.throwIfAborted()
-    await deleteFiles(unnamed.slice(at, at + DELETED_AT_ONCE))
-  }
+  await deleteFiles(unnamed, signal)
   return unnamed.length
 }
 

@@ -44,10 +44,12 @@ export const connectFilesService = (options: {
     await body.dump()
   }
   return {
-    /** Deletes files. What is not there is no failure. */
-    deleteFiles: async (keys: string[]): Promise<void> => {
-      for (let at = 0; at < keys.length; at += DELETED_AT_ONCE)
+    /** Deletes files, until `signal` aborts. What is not there is no failure. */
+    deleteFiles: async (keys: string[], signal?: AbortSignal): Promise<void> => {
+      for (let at = 0; at < keys.length; at += DELETED_AT_ONCE) {
+        signal?.throwIfAborted()
         await Promise.all(keys.slice(at, at + DELETED_AT_ONCE).map(deleteFile))
+      }
     },
     /** The keys of stored files that are `ageS` seconds old or older, in batches. A listing that breaks off throws, too. */
     async *listFiles(ageS: number, signal: AbortSignal): AsyncGenerator<string[]> {

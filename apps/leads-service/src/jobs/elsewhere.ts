@@ -5,10 +5,7 @@ import type { Database, Logger } from '@leadwire/service-kit'
 export interface Elsewhere {
   database: Database
   logger: Logger
-  webhooks: Pick<
-    WebhooksServiceClient,
-    'eraseLeadEvents' | 'exportLeadEvents' | 'holdAccount' | 'removeLeadEvents' | 'removeAccount'
-  >
+  webhooks: WebhooksServiceClient
   deleteFiles: (keys: string[]) => Promise<void>
   /** Deletes a message from the stream, if it still is the event's. */
   deleteMessage: (message: { eventId: string; sequence: number }) => Promise<void>

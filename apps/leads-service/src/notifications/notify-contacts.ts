@@ -1,7 +1,5 @@
-import type { WebhooksServiceClient } from '@leadwire/contracts'
-import { type Database, statement } from '@leadwire/service-kit'
-
-type Webhooks = Pick<WebhooksServiceClient, 'listFailingEndpoints' | 'notifyContact'>
+import { statement } from '@leadwire/service-kit'
+import type { Elsewhere } from '../jobs/elsewhere'
 
 const find = statement<{ id: number; accountName: string; contactEmail: string }>('find-contacts')`
   SELECT id, name AS "accountName", contact_email AS "contactEmail" FROM accounts
@@ -11,7 +9,7 @@ const find = statement<{ id: number; accountName: string; contactEmail: string }
  * Makes the round that notifies the contacts of a page of the endpoints that have only failed for 24 hours. It resolves with whether
  * there may be more. webhook-service drops repetitions, of other copies too.
  */
-export const createNotifyContacts = ({ database, webhooks }: { database: Database; webhooks: Webhooks }) => {
+export const createNotifyContacts = ({ database, webhooks }: Pick<Elsewhere, 'database' | 'webhooks'>) => {
   let afterEndpointId: number | undefined
   return async (): Promise<boolean> => {
     const { endpoints } = await webhooks.listFailingEndpoints({ afterEndpointId })

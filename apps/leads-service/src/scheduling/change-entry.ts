@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Actor, EntryChange } from '@leadwire/contracts'
 import { ServiceError, statement } from '@leadwire/service-kit'
 import { isActor, isId, isInstant, isOptional, validate } from '../arguments'
-import { lockLead, lockToChange } from '../leads/history/lock-lead'
+import { lockToChange } from '../leads/history/lock-lead'
 import { recordLeadChange } from '../leads/history/record-lead-change'
+import { requireUnerased } from '../leads/read/lead-rows'
 import { recordNotification, type Subject } from '../notifications/record-notification'
 import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
@@ -25,13 +26,13 @@ interface FoundRow extends EntryRow, Invitation {
   differs: boolean
 }
 
-const find = (subject: Subject) => `
+const find = (subject: Subject) => statement<FoundRow>(`find-${subject}`)`
   SELECT ${ENTRY_COLUMNS}, t.invitation_id, t.invited_user_id, t.sequence, clock_timestamp() AS now,
     $4::bigint IS NULL OR EXISTS (SELECT FROM users WHERE account_id = $1 AND id = $4 AND removed_at IS NULL) AS user_known,
     t.user_id <> coalesce($4, t.user_id) OR t.date <> coalesce($5::timestamptz, t.date) AS differs
   FROM ${subject}s t WHERE t.account_id = $1 AND t.lead_id = $2 AND t.id = $3`
 
-const update = (subject: Subject) => `
+const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
   UPDATE ${subject}s AS t SET date = coalesce($3::timestamptz, date), user_id = $4, notify = $5, cancelled_at = $6,
     changed_at = $7, invitation_id = $8, invited_user_id = $9, sequence = $10
   WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
@@ -46,8 +47,7 @@ const findEntry = async (
   { accountId, id, userId, date }: EntryChange,
   leadId: number,
 ) => {
-  const values = [accountId, leadId, id, userId ?? null, date ?? null]
-  const [found] = await tx.query<FoundRow>({ name: `find-${subject}`, text: find(subject), values })
+  const [found] = await find(subject)(tx, accountId, leadId, id, userId ?? null, date ?? null)
   if (!found) throw new ServiceError('not_found', `There is no ${subject} with this id.`)
   const { invitation_id, invited_user_id, sequence, now, user_known, differs, ...entry } = found
   if (!user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
@@ -70,7 +70,7 @@ const changeEntry = async (
   asked: EntryChange,
 ): Promise<string> => {
   const { accountId, notify, userId, date = null } = asked
-  const lead = await lockLead(tx, asked, lockToChange)
+  const lead = await requireUnerased(tx, lockToChange, asked)
   const { entry, invitation, now, differs } = await findEntry(tx, subject, asked, lead.id)
   const cancels = action === 'cancelled'
   if (entry.cancelled_at !== null && !cancels)
@@ -84,11 +84,7 @@ const changeEntry = async (
   const newUserId = userId ?? entry.user_id
   const nowInvited = notify ? (cancels ? null : newUserId) : invited
   const values = [accountId, entry.id, date, newUserId, entry.notify || notify, cancels ? now : null]
-  const [changed] = await tx.query<EntryRow>({
-    name: `change-${subject}`,
-    text: update(subject),
-    values: [...values, now, invitationId, nowInvited, sequence],
-  })
+  const [changed] = await update(subject)(tx, ...values, now, invitationId, nowInvited, sequence)
 
   const notification = { accountId, leadId: lead.id, entryId: entry.id, invitationId, sequence }
   if (notify && (cancels || (invited !== null && invited !== newUserId)))

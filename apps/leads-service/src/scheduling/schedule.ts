@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Appointment } from '@leadwire/contracts'
-import { type Answer, ServiceError } from '@leadwire/service-kit'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { isId, isInstant, validate } from '../arguments'
 import { underKey } from '../idempotency/idempotency-keys'
-import { lockLead } from '../leads/history/lock-lead'
+import { lockToAdd } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
+import { requireUnerased } from '../leads/read/lead-rows'
 import { recordNotification, type Subject } from '../notifications/record-notification'
 import type { Dependencies, Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
@@ -22,51 +23,38 @@ export type EntryRow = ScheduledRow & { cancelled_at: string | null }
 export const entryJson = ({ id, ...others }: ScheduledRow, leadReference: string): string =>
   JSON.stringify({ id, lead_reference: leadReference, ...others })
 
-const insertInto = (subject: Subject) => `
-  INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id)
-  SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean, $6::uuid, CASE WHEN $5::boolean THEN id END
-  FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL
-  RETURNING ${SCHEDULED_COLUMNS}`
-
-const insertEntry = async (
-  tx: RecordingTransaction,
-  subject: Subject,
-  asked: Appointment,
-): Promise<Buffer> => {
-  const { accountId, userId, notify } = asked
-  validate({ account_id: isId(accountId), user_id: isId(userId), date: isInstant(asked.date) })
-  const lead = await lockLead(tx, asked)
-  const invitationId = randomUUID()
-  const values = [accountId, lead.id, userId, asked.date, notify, invitationId]
-  const query = { name: `schedule-${subject}`, text: insertInto(subject), values }
-  const [entry] = await tx.query<ScheduledRow>(query)
-  if (!entry) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
-  const { id: entryId, date, created_at: at } = entry
-  const notification = { accountId, leadId: lead.id, subject, userId, date, entryId, eventId: invitationId }
-  if (notify) await recordNotification(tx, notification)
-  const data = entryJson(entry, lead.reference)
-  recordChange(tx, { accountId, lead, type: `${subject}.scheduled`, at, data })
-  return Buffer.from(`{"data":${data}}`)
-}
-
 /** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
-const schedule = async (
-  deps: Dependencies,
-  subject: Subject,
-  asked: Appointment | undefined,
-): Promise<Answer> => {
-  validate({ [subject]: asked !== undefined })
-  const { idempotency, reference } = asked!
-  return recordingTransaction(deps, (tx) =>
-    underKey(tx, idempotency, () => insertEntry(tx, subject, asked!), undefined, reference),
-  )
+const scheduling = <Of extends Subject>(subject: Of) => {
+  const insert = statement<ScheduledRow>(`schedule-${subject}`)`
+    INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id)
+    SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean, $6::uuid, CASE WHEN $5::boolean THEN id END
+    FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL
+    RETURNING ${SCHEDULED_COLUMNS}`
+  const insertEntry = async (tx: RecordingTransaction, asked: Appointment): Promise<Buffer> => {
+    const { accountId, userId, notify } = asked
+    validate({ account_id: isId(accountId), user_id: isId(userId), date: isInstant(asked.date) })
+    const lead = await requireUnerased(tx, lockToAdd, asked)
+    const eventId = randomUUID()
+    const [entry] = await insert(tx, accountId, lead.id, userId, asked.date, notify, eventId)
+    if (!entry) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
+    const { id: entryId, date, created_at: at } = entry
+    const notification = { accountId, leadId: lead.id, subject, userId, date, entryId, eventId }
+    if (notify) await recordNotification(tx, notification)
+    const data = entryJson(entry, lead.reference)
+    recordChange(tx, { accountId, lead, type: `${subject}.scheduled`, at, data })
+    return Buffer.from(`{"data":${data}}`)
+  }
+  return async (deps: Dependencies, { [subject]: asked }: Record<Of, Appointment | undefined>) => {
+    validate({ [subject]: asked !== undefined })
+    const { idempotency, reference } = asked!
+    return recordingTransaction(deps, (tx) =>
+      underKey(tx, idempotency, () => insertEntry(tx, asked!), undefined, reference),
+    )
+  }
 }
 
-export const scheduleAppointment: Operation<'scheduleAppointment'> = (deps, { appointment }) =>
-  schedule(deps, 'appointment', appointment)
-
-export const scheduleCallback: Operation<'scheduleCallback'> = (deps, { callback }) =>
-  schedule(deps, 'callback', callback)
+export const scheduleAppointment: Operation<'scheduleAppointment'> = scheduling('appointment')
+export const scheduleCallback: Operation<'scheduleCallback'> = scheduling('callback')
 
 const listOf = (table: string): Operation<'listAppointments'> =>
   listRecords(table, selectRecords(table, ENTRY_COLUMNS), entryJson)

@@ -33,7 +33,7 @@ const TOKENS = managedRecords(
   'token',
 )
 
-const newSecret = (kind: 'live' | 'test' | 'pub') => {
+export const newSecret = (kind: 'live' | 'test' | 'pub' | 'cal' | 'key') => {
   const secret = `lw_${kind}_${randomBytes(32).toString('base64url')}`
   // A fast hash is enough: there is nothing to guess in 256 random bits.
   return { secret, hash: createHash('sha256').update(secret).digest() }

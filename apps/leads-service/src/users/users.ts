@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { emailForm, isEmail, User } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
 import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
 import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
+import { newSecret } from '../tokens/tokens'
 
 const USERS = managedRecords(User, 'users', 'user')
 
@@ -68,12 +68,12 @@ export const removeUser: Operation<'removeUser'> = async (deps, request) => ({
 
 /** Makes the secret of a user's calendar. Only this response has it: what is stored is its hash. The one before stops working. */
 export const createUserCalendar: Operation<'createUserCalendar'> = async (deps, request) => {
-  const secret = `lw_cal_${randomBytes(32).toString('base64url')}`
+  const { secret, hash } = newSecret('cal')
   const user = await USERS.change(deps, request, {
     action: 'user.calendar_created',
     logged: ['calendarCreatedAt'],
     set: 'calendar_hash = $3, calendar_created_at = clock_timestamp()',
-    values: [createHash('sha256').update(secret).digest()],
+    values: [hash],
     check: requirePresent,
   })
   return { user, secret }

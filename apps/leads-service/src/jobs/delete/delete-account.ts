@@ -39,10 +39,7 @@ export const deleteAccount: Operation<'deleteAccount'> = ({ database }, { accoun
   })
 
 /** How the deletion of an account fares, also when the account is gone. Throws not_found. */
-export const retrieveAccountDeletion: Operation<'retrieveAccountDeletion'> = async (
-  { database },
-  { accountId },
-) => {
+export const retrieveAccountDeletion: Operation<'retrieveAccountDeletion'> = async (deps, { accountId }) => {
   validate({ account_id: isId(accountId) })
-  return deletionOf(database, accountId)
+  return deletionOf(deps.database, accountId)
 }

@@ -1,5 +1,6 @@
 import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
+import type { LeadKey } from '../../leads/read/lead-response'
 import type { Operation } from '../../operation'
 
 const select = statement<Record<string, string | null>>('select-receipt')`
@@ -17,7 +18,7 @@ const select = statement<Record<string, string | null>>('select-receipt')`
 /** The receipt of an erasure as JSON. Throws not_found where the lead was not erased. */
 export const receiptOf = async (
   db: Transaction,
-  { accountId, reference }: { accountId: number; reference: string },
+  { accountId, reference }: LeadKey,
   backupRetentionDays: number | undefined,
 ): Promise<{ body: Buffer }> => {
   const [row] = isUuid(reference) ? await select(db, accountId, reference, backupRetentionDays ?? null) : []

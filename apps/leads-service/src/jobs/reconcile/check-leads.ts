@@ -42,7 +42,7 @@ const nextAccounts = statement<{ id: number; leadCount: number; reconciled: numb
 // One snapshot: an event that is not in the outbox is stored by webhook-service, or lost. Numbers are given without gaps, and leads
 // are never deleted. A lead whose event waits is skipped after a day: each check reads the outbox, too.
 const select = statement<LeadRow>('leads-to-reconcile')`
-  SELECT s.account_id AS "accountId", n.number, l.reference, l.event_id AS "eventId",
+  SELECT s.account_id AS "accountId", n.number AS "leadNumber", l.reference AS "leadReference", l.event_id AS "eventId",
     coalesce(l.created_at, (SELECT greatest(last_lead_at, created_at) FROM accounts WHERE id = s.account_id)) AS since,
     l.erased_at IS NOT NULL AS erased, l.created_at > clock_timestamp() - interval '1 day' AS young,
     EXISTS (SELECT FROM outbox WHERE event_id = l.event_id) AS waiting
@@ -68,9 +68,9 @@ interface Span {
 
 interface LeadRow {
   accountId: number
-  number: number
+  leadNumber: number
   /** Null: there is no such lead. */
-  reference: string | null
+  leadReference: string | null
   eventId: string | null
   since: string
   erased: boolean
@@ -78,11 +78,8 @@ interface LeadRow {
   young: boolean
 }
 
-const findingOf = (kind: string, detail: string) => (lead: LeadRow) =>
-  Unexplained.fromPartial({
-    ...{ kind, detail, accountId: lead.accountId, leadNumber: lead.number, since: lead.since },
-    ...{ leadReference: lead.reference ?? undefined, eventId: lead.eventId ?? undefined },
-  })
+const findingOf = (kind: string, detail: string) => (lead: object) =>
+  Unexplained.fromPartial({ ...lead, kind, detail })
 const missingLead = findingOf(
   'lead_missing',
   'There is no lead of this number, and perhaps of those that follow.',
@@ -98,17 +95,17 @@ const lostEvent = findingOf(
  */
 export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: Span[]) => {
   const rows = await select(database, ...columnsOf(spans, 'accountId', 'after', 'last'))
-  const leads = rows.filter(({ reference }) => reference !== null)
+  const leads = rows.filter(({ leadReference }) => leadReference !== null)
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
   const stored = await webhooks.check({ eventIds: asked.map(({ eventId }) => eventId!) })
   const { storedEventIds, keptSince } = stored
   const missing = asked.filter(({ eventId }) => !storedEventIds.includes(eventId!))
   const isOld = ({ since }: LeadRow) => keptSince !== undefined && since < keptSince
   // Of leads that follow each other the first.
-  const gaps = rows.filter(
-    ({ reference, number }, at) =>
-      reference === null && (rows[at - 1]?.reference !== null || rows[at - 1]?.number !== number - 1),
-  )
+  const gaps = rows.filter(({ leadReference, leadNumber }, at) => {
+    const before = rows[at - 1]
+    return leadReference === null && (before?.leadReference !== null || before.leadNumber !== leadNumber - 1)
+  })
   const count = (is: (lead: LeadRow) => boolean) => leads.filter(is).length
   return {
     deliveries: stored.counts,
@@ -150,7 +147,7 @@ export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
   await keepFindings(database, findings)
   const reached = spans.map((span) => {
     const first = waitedFor.find((lead) => lead.accountId === span.accountId)
-    return first ? first.number - 1 : span.last
+    return first ? first.leadNumber - 1 : span.last
   })
   await move(database, ...columnsOf(spans, 'accountId', 'after'), reached)
   const end = spans.at(-1)

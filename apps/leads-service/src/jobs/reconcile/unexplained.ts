@@ -36,17 +36,14 @@ const selectText = (condition: string) => `
       SELECT FROM unexplained WHERE ${condition} LIMIT ${COUNTED_AT_MOST}) u) AS "unexplainedCount"
   FROM reconciliation`
 
-export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async (
-  { database },
-  { accountId },
-) => {
+export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async (deps, { accountId }) => {
   validate({ account_id: isOptional(accountId, isId) })
   const values = [accountId ?? null]
   const condition = accountId === undefined ? '$1::bigint IS NULL' : 'account_id = $1'
   const list = `SELECT finding FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`
   const [[found], rows] = await Promise.all([
-    database.query({ text: selectText(condition), values }),
-    database.query<{ finding: string }>({ text: list, values }),
+    deps.database.query({ text: selectText(condition), values }),
+    deps.database.query<{ finding: string }>({ text: list, values }),
   ])
   return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: findingsOf(rows) })
 }

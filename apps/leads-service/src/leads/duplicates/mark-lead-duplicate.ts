@@ -4,7 +4,7 @@ import type { Operation } from '../../operation'
 import { recordingTransaction } from '../../outbox/record-events'
 import { lockToUpdate, writeUpdate } from '../history/update-lead'
 import { leadNotFound } from '../read/lead-response'
-import { DUPLICATE_OF } from '../read/lead-rows'
+import { DUPLICATE_OF, requireUnerased } from '../read/lead-rows'
 import { loadManagedLead } from '../read/retrieve-managed-lead'
 
 // Both: of two that are marked as duplicates of each other at the same time the second is refused.
@@ -58,7 +58,7 @@ export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request)
     const find = (wanted: string) => leads.find((lead) => lead.reference === wanted.toLowerCase())
     const lead = find(reference)
     if (!lead) throw leadNotFound()
-    const row = await lockToUpdate(tx, request)
+    const row = await requireUnerased(tx, lockToUpdate, request, null)
     const original = named === undefined ? undefined : find(named)
     if (named !== undefined) checkOriginal(lead, original)
     const { status, before } = statusesOf(lead, original)

@@ -2,8 +2,7 @@ import { statement } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 import { MATCH, type MatchColumns, matchOf } from '../../outbox/lead-match'
-import { requireLead } from '../read/lead-rows'
-import { requireUnerased } from './lock-lead'
+import { requireUnerased } from '../read/lead-rows'
 
 const select = statement<MatchColumns & { erased: boolean }>('lead-match')`
   SELECT l.erased_at IS NOT NULL AS erased, ${MATCH} FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
@@ -11,7 +10,5 @@ const select = statement<MatchColumns & { erased: boolean }>('lead-match')`
 /** What filters of endpoints compare, of a lead as it is now. Throws invalid, not_found and lead_erased. */
 export const retrieveLeadMatch: Operation<'retrieveLeadMatch'> = async ({ database }, request) => {
   validate({ account_id: isId(request.accountId) })
-  const lead = await requireLead(database, select, request)
-  requireUnerased(lead)
-  return { match: matchOf(lead) }
+  return { match: matchOf(await requireUnerased(database, select, request)) }
 }

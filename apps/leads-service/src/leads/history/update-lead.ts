@@ -1,5 +1,5 @@
 import { emailForm, leadItemJson } from '@leadwire/contracts'
-import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
@@ -7,14 +7,13 @@ import type { Dependencies, Operation } from '../../operation'
 import { recordChange } from '../../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../../outbox/record-events'
 import { matchError } from '../read/lead-response'
-import { isTest, LEAD, requireLead } from '../read/lead-rows'
+import { isTest, LEAD, requireUnerased } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
-import { requireUnerased } from './lock-lead'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
 
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
-// its id before: change-horizon.ts counts on it.
-const lock = statement<LockedRow>('lock-lead')`
+// its id before: change-horizon.ts counts on it. $3 is the e-mail of the user who is to be assigned, or NULL.
+export const lockToUpdate = statement<LockedRow>('lock-lead')`
   SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.attributes, l.version, l.erased_at IS NOT NULL AS erased,
     (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now,
     (SELECT email FROM users WHERE account_id = $1 AND id = l.user_id) AS user_email,
@@ -38,22 +37,10 @@ interface LockedRow extends Row {
   api_key: string
   erased: boolean
   now: string
-  /** Of the user with the given e-mail. */
   assignee_id: number | null
 }
 
 type Assignee = { id: number | null; email: string | null }
-
-/** Locks a lead, and finds the user with an e-mail. Throws not_found and lead_erased. */
-export const lockToUpdate = async (
-  tx: Transaction,
-  asked: { accountId: number; reference: string },
-  email: string | null = null,
-): Promise<LockedRow> => {
-  const row = await requireLead(tx, lock, asked, email)
-  requireUnerased(row)
-  return row
-}
 
 /** Writes what changes in a locked lead, with its history and event. `others` are changes of what is not shown with it. */
 export const writeUpdate = async (
@@ -98,7 +85,7 @@ export const updateLead: Operation<'updateLead'> = (deps, request) =>
       actor: isOptional(deps.actor, isActor),
     })
     const email = userEmail === undefined ? null : emailForm(userEmail)
-    const row = await lockToUpdate(tx, request, email)
+    const row = await requireUnerased(tx, lockToUpdate, request, email)
     if (userEmail !== undefined && row.assignee_id === null)
       throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
     // Everything else is in order (RFC 9110, 13.2.1).

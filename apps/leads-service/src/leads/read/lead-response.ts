@@ -7,6 +7,9 @@ export interface JsonSettings {
   jsonFormat: number
 }
 
+/** Names a lead. The reference may be any text. */
+export type LeadKey = { accountId: number; reference: string }
+
 /** What a lead's row keeps of its public JSON. */
 export interface LeadJson {
   /** `jsonFormat` of the settings that it was made with. */

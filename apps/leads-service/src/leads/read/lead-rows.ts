@@ -8,11 +8,11 @@ import {
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
-import { statement, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
-import { type JsonSettings, leadJsonOf, leadNotFound, wholeLeadJson } from './lead-response'
+import { type JsonSettings, type LeadKey, leadJsonOf, leadNotFound, wholeLeadJson } from './lead-response'
 
 /** A lead's own columns, without its customer and quotes. */
 export const LEAD = recordMapper(LeadListItem, 'l')
@@ -27,16 +27,28 @@ export const DUPLICATE_OF = fieldsOf(ManagedFields).find(({ name }) => name === 
 export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.external_id)::text, 'null'),
   ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":', coalesce(to_json(${DUPLICATE_OF})::text, 'null'))`
 
+type Find<Found> = (db: Transaction, ...values: unknown[]) => Promise<Found[]>
+
 /** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
 export const requireLead = async <Found>(
   db: Transaction,
-  find: (db: Transaction, ...values: unknown[]) => Promise<Found[]>,
-  { accountId, reference }: { accountId: number; reference: string },
+  find: Find<Found>,
+  { accountId, reference }: LeadKey,
   ...more: unknown[]
 ): Promise<Found> => {
   const [found] = isUuid(reference) ? await find(db, accountId, reference, ...more) : []
   if (!found) throw leadNotFound()
   return found
+}
+
+/** The same of a lead that is not erased. Throws not_found and lead_erased. */
+export const requireUnerased = async <Found extends { erased: boolean }>(
+  ...asked: Parameters<typeof requireLead<Found>>
+): Promise<Found> => {
+  const lead = await requireLead(...asked)
+  if (!lead.erased) return lead
+  const detail = 'The personal data of this lead was erased: nothing of it changes any more.'
+  throw new ServiceError('lead_erased', detail)
 }
 
 /** A lead with status `test` is a test lead, whatever token made it. */

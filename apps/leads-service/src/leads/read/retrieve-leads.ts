@@ -1,8 +1,9 @@
 import type { RetrieveLeadsRequest } from '@leadwire/contracts'
-import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
-import { errorsOf, isId, isUuid } from '../../arguments'
+import { statement, type Transaction } from '@leadwire/service-kit'
+import { errorsOf, invalidBy, isId, isUuid } from '../../arguments'
 import {
   type JsonSettings,
+  type LeadKey,
   leadBody,
   leadEtag,
   leadJsonOf,
@@ -31,7 +32,7 @@ const NO_REFERENCE = '00000000-0000-0000-0000-000000000000'
  */
 export const loadLeads = async (
   db: Transaction,
-  asked: { accountId: number; reference: string }[],
+  asked: LeadKey[],
   { assetsUrl, jsonFormat }: JsonSettings,
 ): Promise<(TaggedLead | undefined)[]> => {
   const references = asked.map(({ reference }) => (isUuid(reference) ? reference : NO_REFERENCE))
@@ -55,10 +56,9 @@ export const retrieveLeads =
   async ({ leads }: RetrieveLeadsRequest) => {
     const deadlines = leads.map(deadlineOf)
     const found = await unlessTimedOut(leads, deadlines, (items) => loadLeads(database, items, json))
-    const outcomes = found.map((lead, index) =>
-      isId(leads[index]!.accountId)
-        ? (lead ?? leadNotFound())
-        : ServiceError.invalid(errorsOf({ account_id: false })),
-    )
+    const outcomes = found.map((lead, index) => {
+      const wrong = invalidBy(errorsOf({ account_id: isId(leads[index]!.accountId) }))
+      return wrong ?? lead ?? leadNotFound()
+    })
     return { results: outcomes.map(leadResultOf) }
   }

@@ -1,7 +1,7 @@
 import { statement, type Transaction } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
 import type { Operation } from '../../operation'
-import { type JsonSettings, leadEtag, type TaggedLead } from './lead-response'
+import { type JsonSettings, type LeadKey, leadEtag, type TaggedLead } from './lead-response'
 import { MANAGED_JSON, managedBodies, requireLead } from './lead-rows'
 
 const select = statement<Row>('retrieve-managed-lead')`
@@ -22,7 +22,7 @@ interface Row {
 /** A lead with what only the management interface shows. Throws not_found. */
 export const loadManagedLead = async (
   db: Transaction,
-  asked: { accountId: number; reference: string },
+  asked: LeadKey,
   settings: JsonSettings,
 ): Promise<TaggedLead> => {
   const { jsonFormat } = settings
