@@ -7,7 +7,13 @@ import {
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
-import { activeTraceparent, type OpenTransaction, recordAudit, statement } from '@leadwire/service-kit'
+import {
+  activeTraceparent,
+  type OpenTransaction,
+  recordAudit,
+  statement,
+  within,
+} from '@leadwire/service-kit'
 import type { TObject } from '@sinclair/typebox'
 import { isActor, isId, isOptional, validate } from '../../arguments'
 import { insertTogether } from '../../database/inserter'
@@ -19,7 +25,7 @@ import { leadEvent } from '../../outbox/lead-event'
 import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
 import { eventsOf } from '../../outbox/record-events'
 import { lockProgress } from '../search/write-terms'
-import { receiptOf } from './retrieve-erasure'
+import { retrieveErasure } from './retrieve-erasure'
 import { type ErasedPlace, type LooseEvent, PLACES } from './run-erasures'
 
 interface LockedLead extends ChangedLead {
@@ -154,5 +160,5 @@ export const eraseLead: Operation<'eraseLead'> = (deps, request) =>
     validate({ account_id: isId(accountId), actor: isOptional(deps.actor, isActor) })
     const lead = await requireLead(tx, lockLead, request)
     if (!lead.erased) await erase(tx, accountId, lead, deps)
-    return receiptOf(tx, request, deps.backupRetentionDays)
+    return retrieveErasure({ ...deps, database: within(tx) }, request)
   })

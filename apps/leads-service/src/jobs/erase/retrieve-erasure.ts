@@ -1,6 +1,5 @@
-import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import { isId, isUuid, validate } from '../../arguments'
-import type { LeadKey } from '../../leads/read/lead-response'
 import type { Operation } from '../../operation'
 
 const select = statement<Record<string, string | null>>('select-receipt')`
@@ -15,13 +14,11 @@ const select = statement<Record<string, string | null>>('select-receipt')`
   FROM leads l JOIN erasures e ON e.account_id = l.account_id AND e.lead_id = l.id
   WHERE l.account_id = $1 AND l.reference = $2`
 
-/** The receipt of an erasure as JSON. Throws not_found where the lead was not erased. */
-export const receiptOf = async (
-  db: Transaction,
-  { accountId, reference }: LeadKey,
-  backupRetentionDays: number | undefined,
-): Promise<{ body: Buffer }> => {
-  const [row] = isUuid(reference) ? await select(db, accountId, reference, backupRetentionDays ?? null) : []
+/** The receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never requested. */
+export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { accountId, reference }) => {
+  validate({ account_id: isId(accountId) })
+  const values = [accountId, reference, deps.backupRetentionDays ?? null]
+  const [row] = isUuid(reference) ? await select(deps.database, ...values) : []
   if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
   const { imports_until, stream_until, backups_until, erased, receivers, ...receipt } = row
   // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
@@ -40,10 +37,4 @@ export const receiptOf = async (
     remains,
   }
   return { body: Buffer.from(JSON.stringify({ data })) }
-}
-
-/** The receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never requested. */
-export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, request) => {
-  validate({ account_id: isId(request.accountId) })
-  return receiptOf(deps.database, request, deps.backupRetentionDays)
 }

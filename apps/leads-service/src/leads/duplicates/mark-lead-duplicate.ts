@@ -1,11 +1,11 @@
-import { ServiceError, statement } from '@leadwire/service-kit'
+import { ServiceError, statement, within } from '@leadwire/service-kit'
 import { isActor, isId, isOptional, isUuid, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 import { recordingTransaction } from '../../outbox/record-events'
 import { lockToUpdate, writeUpdate } from '../history/update-lead'
 import { leadNotFound } from '../read/lead-response'
 import { DUPLICATE_OF, requireUnerased } from '../read/lead-rows'
-import { loadManagedLead } from '../read/retrieve-managed-lead'
+import { retrieveManagedLead } from '../read/retrieve-managed-lead'
 
 // Both: of two that are marked as duplicates of each other at the same time the second is refused.
 const lock = statement<LinkedLead>('lock-duplicates')`
@@ -66,5 +66,5 @@ export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request)
     link.send(tx, accountId, lead.id, original?.id ?? null, before)
     const linked = from === to ? [] : [{ field: 'duplicate_of', from, to }]
     await writeUpdate(tx, deps, row, { accountId, status }, linked)
-    return loadManagedLead(tx, request, deps)
+    return retrieveManagedLead({ ...deps, database: within(tx) }, request)
   })

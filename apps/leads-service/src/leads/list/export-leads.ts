@@ -1,5 +1,5 @@
-import { type ExportLeadsRequest, LeadFilters } from '@leadwire/contracts'
-import { type Database, statement } from '@leadwire/service-kit'
+import { LeadFilters } from '@leadwire/contracts'
+import { statement } from '@leadwire/service-kit'
 import { isId, isOptional, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 import { MANAGED_JSON, managedBodies } from '../read/lead-rows'
@@ -29,21 +29,7 @@ const select = statement<Row>('export-leads')`
   ) batch
   WHERE before < ${BATCH_BYTES} ORDER BY number`
 
-/** The numbers of the next leads that match, and the number up to which all were read; undefined at the end. */
-const numbersAfter = (
-  database: Database,
-  { accountId, after = 0, filters = LeadFilters.create() }: ExportLeadsRequest,
-  horizon: string | undefined,
-): Promise<{ found: number[]; until: number | undefined }> =>
-  database.transaction(async (tx) => {
-    for (const text of SETTINGS) tx.send({ text })
-    const { first, last } = await numbersOf(tx, accountId, filters)
-    const numbers = { first: Math.max(first, after + 1), last }
-    const scan = { order: leadOrder('created_at'), cursor: undefined, offset: 0, counted: false }
-    const asked = { accountId, filters, numbers, horizon, limit: BATCH, ...scan }
-    const { numbers: found, next } = await scanLeads(tx, asked)
-    return { found, until: next ? next.number - 1 : found.at(-1) }
-  })
+const OLDEST_FIRST = leadOrder('created_at')
 
 /** The next batch of an account's leads that match, oldest first. It may be empty and have a `nextAfter`; the last one has none. */
 export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
@@ -51,7 +37,14 @@ export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
   const { accountId, after, filters = LeadFilters.create() } = request
   validate({ account_id: isId(accountId), after: isOptional(after, isId), ...soundFilters(filters) })
   const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
-  const { found, until } = await numbersAfter(database, request, horizon)
+  const { numbers: found, next } = await database.transaction(async (tx) => {
+    for (const text of SETTINGS) tx.send({ text })
+    const { first, last } = await numbersOf(tx, accountId, filters)
+    const numbers = { first: Math.max(first, (after ?? 0) + 1), last }
+    return scanLeads(tx, { accountId, filters, numbers, horizon, order: OLDEST_FIRST, limit: BATCH })
+  })
+  // Up to which number all were read; undefined at the end.
+  const until = next ? next.number - 1 : found.at(-1)
   if (found.length === 0) return { leads: [], nextAfter: until }
   const rows = await select(database, accountId, found, jsonFormat)
   const leads = await managedBodies(database, accountId, rows, deps)

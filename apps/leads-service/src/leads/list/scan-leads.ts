@@ -52,12 +52,12 @@ interface Scan {
   /** Changes from here on are not shown yet, in a list that is about changes. */
   horizon: string | undefined
   order: ReturnType<typeof leadOrder>
-  cursor: string | undefined
+  cursor?: string | undefined
   /** How many matches to leave out, and how many to answer with at most. */
-  offset: number
+  offset?: number
   limit: number
   /** Whether to count the matches: all that may be read is then read. */
-  counted: boolean
+  counted?: boolean
 }
 
 type ScannedRow = Key & { place: number; total: number | null; read: number | null }
@@ -164,7 +164,7 @@ export const scanLeads = async (
   const ranges = prefixRangesOf(scan.filters)
   const narrow = await narrowest(tx, scan.accountId, ranges)
   const { text, outerOrderBy, values, at } = statementOf(scan, ranges, narrow)
-  const page = `WHERE ${SHOWN} ORDER BY ${outerOrderBy} OFFSET ${at(scan.offset)} LIMIT ${at(scan.limit + 1)}`
+  const page = `WHERE ${SHOWN} ORDER BY ${outerOrderBy} OFFSET ${at(scan.offset ?? 0)} LIMIT ${at(scan.limit + 1)}`
   const rows = await tx.query<ScannedRow>({
     text: scan.counted
       ? `WITH scanned AS MATERIALIZED (${text})

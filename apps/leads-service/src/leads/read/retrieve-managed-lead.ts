@@ -1,7 +1,7 @@
-import { statement, type Transaction } from '@leadwire/service-kit'
+import { statement } from '@leadwire/service-kit'
 import { isId, validate } from '../../arguments'
 import type { Operation } from '../../operation'
-import { type JsonSettings, type LeadKey, leadEtag, type TaggedLead } from './lead-response'
+import { leadEtag } from './lead-response'
 import { MANAGED_JSON, managedBodies, requireLead } from './lead-rows'
 
 const select = statement<Row>('retrieve-managed-lead')`
@@ -20,21 +20,13 @@ interface Row {
 }
 
 /** A lead with what only the management interface shows. Throws not_found. */
-export const loadManagedLead = async (
-  db: Transaction,
-  asked: LeadKey,
-  settings: JsonSettings,
-): Promise<TaggedLead> => {
-  const { jsonFormat } = settings
-  const row = await requireLead(db, select, asked, jsonFormat)
-  const [lead] = await managedBodies(db, asked.accountId, [row], settings)
+export const retrieveManagedLead: Operation<'retrieveManagedLead'> = async (deps, request) => {
+  const { database, jsonFormat } = deps
+  validate({ account_id: isId(request.accountId) })
+  const row = await requireLead(database, select, request, jsonFormat)
+  const [lead] = await managedBodies(database, request.accountId, [row], deps)
   return {
     body: Buffer.concat([Buffer.from('{"data":'), lead!, Buffer.from('}')]),
     etag: leadEtag(row.version, row.unlinked ? jsonFormat + 1 : jsonFormat),
   }
-}
-
-export const retrieveManagedLead: Operation<'retrieveManagedLead'> = async (deps, request) => {
-  validate({ account_id: isId(request.accountId) })
-  return loadManagedLead(deps.database, request, deps)
 }
