@@ -62,17 +62,14 @@ export const listAttachments: Operation<'listAttachments'> = async (deps, reques
   return list(deps, request)
 }
 
-const FILE = rowMapper(StoredFile, 't')
-
-const SELECT_FILE = `
-  SELECT ${FILE.columns}
+const selectFile = statement<StoredFile>('retrieve-attachment')`
+  SELECT ${rowMapper(StoredFile, 't').columns}
   FROM leads l JOIN attachments t ON t.account_id = l.account_id AND t.lead_id = l.id
   WHERE l.reference = $2 AND l.account_id = $1 AND t.id = $3`
 
 export const retrieveAttachment: Operation<'retrieveAttachment'> = async ({ database }, request) => {
   const { accountId, reference, attachmentId } = request
   validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
-  const values = [accountId, reference, attachmentId]
-  const query = { name: 'retrieve-attachment', text: SELECT_FILE, values }
-  return { file: theRow(isUuid(reference) ? await FILE.query(database, query) : [], 'attachment') }
+  const files = isUuid(reference) ? await selectFile(database, accountId, reference, attachmentId) : []
+  return { file: theRow(files, 'attachment') }
 }

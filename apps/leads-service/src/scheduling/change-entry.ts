@@ -13,14 +13,11 @@ import { ENTRY_COLUMNS, type EntryRow, entryJson } from './schedule'
 
 type Action = 'rescheduled' | 'cancelled'
 
-/** The invitation of an entry, and the user in whose calendar it is. */
-interface Invitation {
+interface FoundRow extends EntryRow {
   invitation_id: string | null
+  /** The user in whose calendar the invitation is. */
   invited_user_id: number | null
   sequence: number
-}
-
-interface FoundRow extends EntryRow, Invitation {
   now: string
   user_known: boolean
   differs: boolean
@@ -46,17 +43,12 @@ const findEntry = async (
   subject: Subject,
   { accountId, id, userId, date }: EntryChange,
   leadId: number,
-) => {
+): Promise<FoundRow> => {
   const [found] = await find(subject)(tx, accountId, leadId, id, userId ?? null, date ?? null)
   if (!found) throw new ServiceError('not_found', `There is no ${subject} with this id.`)
-  const { invitation_id, invited_user_id, sequence, now, user_known, differs, ...entry } = found
-  if (!user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
-  return { entry, invitation: { invitation_id, invited_user_id, sequence }, now, differs }
+  if (!found.user_known) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
+  return found
 }
-
-// Of an entry from before invitations were recorded it is known that its first user was invited, but not the invitation's id.
-const invitedUser = ({ invitation_id, invited_user_id: id }: Invitation, entry: EntryRow): number | null =>
-  invitation_id === null && entry.notify ? entry.user_id : id
 
 const shown = ({ id, user_id, date }: EntryRow) => ({ id, user_id, date })
 
@@ -71,16 +63,18 @@ const changeEntry = async (
 ): Promise<string> => {
   const { accountId, notify, userId, date = null } = asked
   const lead = await requireUnerased(tx, lockToChange, asked)
-  const { entry, invitation, now, differs } = await findEntry(tx, subject, asked, lead.id)
+  const entry = await findEntry(tx, subject, asked, lead.id)
+  const { now } = entry
   const cancels = action === 'cancelled'
   if (entry.cancelled_at !== null && !cancels)
     throw ServiceError.invalid({ id: [`The ${subject} was cancelled and can not be changed.`] })
-  const changes = cancels ? entry.cancelled_at === null : differs
+  const changes = cancels ? entry.cancelled_at === null : entry.differs
   if (!changes && (cancels || !notify)) return entryJson(entry, lead.reference)
 
-  const invited = invitedUser(invitation, entry)
-  const invitationId = invitation.invitation_id ?? randomUUID()
-  const sequence = invitation.sequence + (changes ? 1 : 0)
+  // Of an entry from before invitations were recorded it is known that its first user was invited, but not the invitation's id.
+  const invited = entry.invitation_id === null && entry.notify ? entry.user_id : entry.invited_user_id
+  const invitationId = entry.invitation_id ?? randomUUID()
+  const sequence = entry.sequence + (changes ? 1 : 0)
   const newUserId = userId ?? entry.user_id
   const nowInvited = notify ? (cancels ? null : newUserId) : invited
   const values = [accountId, entry.id, date, newUserId, entry.notify || notify, cancels ? now : null]

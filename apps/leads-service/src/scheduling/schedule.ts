@@ -20,8 +20,10 @@ type ScheduledRow = { id: number; user_id: number; date: string; notify: boolean
 
 export type EntryRow = ScheduledRow & { cancelled_at: string | null }
 
-export const entryJson = ({ id, ...others }: ScheduledRow, leadReference: string): string =>
-  JSON.stringify({ id, lead_reference: leadReference, ...others })
+export const entryJson = (row: ScheduledRow & Partial<EntryRow>, lead_reference: string): string => {
+  const { id, user_id, date, notify, created_at, cancelled_at } = row
+  return JSON.stringify({ id, lead_reference, user_id, date, notify, created_at, cancelled_at })
+}
 
 /** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
 const scheduling = <Of extends Subject>(subject: Of) => {
