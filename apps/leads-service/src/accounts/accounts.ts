@@ -47,17 +47,14 @@ const requireKept = async ({ id }: Account, tx: OpenTransaction): Promise<void> 
     throw new ServiceError('conflict', 'The account is being deleted.')
 }
 
-const suspensionBy =
-  (action: 'account.suspended' | 'account.resumed', suspendedAt: string): Operation<'suspendAccount'> =>
-  async (deps, request) => ({
-    account: await ACCOUNTS.change(deps, request, {
-      ...{ action, logged: ['suspendedAt'], check: requireKept },
-      set: `suspended_at = ${suspendedAt}`,
-    }),
-  })
-
 /** Suspends an account: its tokens are refused within a second, everywhere. Throws conflict for a deleted one. */
-export const suspendAccount = suspensionBy('account.suspended', 'coalesce(suspended_at, clock_timestamp())')
+export const suspendAccount: Operation<'suspendAccount'> = ACCOUNTS.changing({
+  ...{ action: 'account.suspended', logged: ['suspendedAt'], check: requireKept },
+  set: 'suspended_at = coalesce(suspended_at, clock_timestamp())',
+})
 
 /** Ends the suspension of an account. Throws conflict for a deleted one. */
-export const resumeAccount = suspensionBy('account.resumed', 'NULL')
+export const resumeAccount: Operation<'resumeAccount'> = ACCOUNTS.changing({
+  ...{ action: 'account.resumed', logged: ['suspendedAt'], check: requireKept },
+  set: 'suspended_at = NULL',
+})

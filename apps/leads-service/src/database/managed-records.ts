@@ -51,8 +51,30 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
+  /** Changes a record, which it locks first. Throws not_found. */
+  const change = (
+    { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
+    ids: Ids,
+    { action, logged, set, values = [], check }: Change<Message>,
+  ): Promise<Message> =>
+    database.transaction(async (tx) => {
+      const before = await retrieve(tx, ids, 'FOR NO KEY UPDATE')
+      await check?.(before, tx)
+      const keys = names.map((name) => ids[name])
+      const text = `UPDATE ${table} SET ${set} WHERE ${where} RETURNING ${columns}`
+      const [after] = await query(tx, { text, values: [...keys, ...values] })
+      const changes = differences(shown(before, logged), shown(after!, logged))
+      if (Object.keys(changes).length > 0)
+        recordAudit(tx, actor, { accountId: keys[0]!, action, targetId: keys.at(-1)!, changes })
+      return after!
+    })
+
   return {
     retrieve,
+    change,
+    /** The operation that makes a change which no field of the request decides. */
+    changing: (fixed: Change<Message>) => async (deps: Dependencies, ids: Ids) =>
+      ({ [what]: await change(deps, ids, fixed) }) as Record<What, Message>,
     list: (db: Transaction, condition: string, values: unknown[]): Promise<Message[]> =>
       query(db, { text: `SELECT ${columns} FROM ${table} WHERE ${condition} ORDER BY id`, values }),
     insert: async (
@@ -70,23 +92,5 @@ export const managedRecords = <Message extends { id: number }, What extends stri
       recordAudit(tx, actor, { ...target, action: `${what}.created`, changes })
       return made!
     },
-    /** Changes a record, which it locks first. Throws not_found. */
-    change: (
-      { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
-      ids: Ids,
-      change: Change<Message>,
-    ): Promise<Message> =>
-      database.transaction(async (tx) => {
-        const { action, logged, set, values = [], check } = change
-        const before = await retrieve(tx, ids, 'FOR NO KEY UPDATE')
-        await check?.(before, tx)
-        const keys = names.map((name) => ids[name])
-        const text = `UPDATE ${table} SET ${set} WHERE ${where} RETURNING ${columns}`
-        const [after] = await query(tx, { text, values: [...keys, ...values] })
-        const changes = differences(shown(before, logged), shown(after!, logged))
-        if (Object.keys(changes).length > 0)
-          recordAudit(tx, actor, { accountId: keys[0]!, action, targetId: keys.at(-1)!, changes })
-        return after!
-      }),
   }
 }

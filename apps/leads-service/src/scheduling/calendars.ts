@@ -36,7 +36,6 @@ export const findCalendar: Operation<'findCalendar'> = async ({ database }, { ha
   return theRow(await find(database, hash), 'calendar')
 }
 
-/** What a user has to do: of the last 90 days and of the future, without what is cancelled or of an erased lead. */
 export const listCalendarEntries: Operation<'listCalendarEntries'> = async (deps, { accountId, userId }) => {
   validate({ account_id: isId(accountId), user_id: isId(userId) })
   return { entries: await selectEntries(deps.database, accountId, userId) }

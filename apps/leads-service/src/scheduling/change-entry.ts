@@ -127,6 +127,5 @@ const changing =
 export const rescheduleAppointment = changing('appointment', 'rescheduled')
 export const rescheduleCallback = changing('callback', 'rescheduled')
 
-/** Cancelled before: the same record. */
 export const cancelAppointment = changing('appointment', 'cancelled')
 export const cancelCallback = changing('callback', 'cancelled')

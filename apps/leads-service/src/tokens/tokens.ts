@@ -111,12 +111,10 @@ export const listTokens: Operation<'listTokens'> = async ({ database }, { accoun
 }
 
 /** Revokes a token for good. Gateways know within half a second, the age their cache may have. */
-export const revokeToken: Operation<'revokeToken'> = async (deps, request) => ({
-  token: await TOKENS.change(deps, request, {
-    action: 'token.revoked',
-    logged: ['revokedAt'],
-    set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
-  }),
+export const revokeToken: Operation<'revokeToken'> = TOKENS.changing({
+  action: 'token.revoked',
+  logged: ['revokedAt'],
+  set: 'revoked_at = coalesce(revoked_at, clock_timestamp())',
 })
 
 /** Ends a link and starts its session, which is the same token with another secret. Throws not_found, and conflict but for the first. */

@@ -58,12 +58,10 @@ export const updateUser: Operation<'updateUser'> = async (deps, request) => {
 }
 
 /** Removes a user for good. What was assigned to it keeps its id. An assignment in flight and the removal don't wait for each other. */
-export const removeUser: Operation<'removeUser'> = async (deps, request) => ({
-  user: await USERS.change(deps, request, {
-    action: 'user.removed',
-    logged: ['removedAt'],
-    set: 'removed_at = coalesce(removed_at, clock_timestamp()), calendar_hash = NULL, calendar_created_at = NULL',
-  }),
+export const removeUser: Operation<'removeUser'> = USERS.changing({
+  action: 'user.removed',
+  logged: ['removedAt'],
+  set: 'removed_at = coalesce(removed_at, clock_timestamp()), calendar_hash = NULL, calendar_created_at = NULL',
 })
 
 /** Makes the secret of a user's calendar. Only this response has it: what is stored is its hash. The one before stops working. */
@@ -79,10 +77,8 @@ export const createUserCalendar: Operation<'createUserCalendar'> = async (deps, 
   return { user, secret }
 }
 
-export const revokeUserCalendar: Operation<'revokeUserCalendar'> = async (deps, request) => ({
-  user: await USERS.change(deps, request, {
-    action: 'user.calendar_revoked',
-    logged: ['calendarCreatedAt'],
-    set: 'calendar_hash = NULL, calendar_created_at = NULL',
-  }),
+export const revokeUserCalendar: Operation<'revokeUserCalendar'> = USERS.changing({
+  action: 'user.calendar_revoked',
+  logged: ['calendarCreatedAt'],
+  set: 'calendar_hash = NULL, calendar_created_at = NULL',
 })

@@ -19,7 +19,6 @@ interface Row {
   unlinked: boolean | null
 }
 
-/** A lead with what only the management interface shows. Throws not_found. */
 export const retrieveManagedLead: Operation<'retrieveManagedLead'> = async (deps, request) => {
   const { database, jsonFormat } = deps
   validate({ account_id: isId(request.accountId) })
