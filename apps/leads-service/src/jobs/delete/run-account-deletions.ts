@@ -18,20 +18,18 @@ const FIND_LEADS = `SELECT id, number, reference FROM leads WHERE account_id = $
 const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2)'
 
 /** What belongs to leads, in the order in which it can be deleted, behind the attached files: a further table is a further entry. */
-const TABLES_OF_LEADS: [table: string, condition: string][] = [
-  ['erasures', OF_LEADS],
-  ['lead_changes', OF_LEADS],
-  ['appointments', OF_LEADS],
-  ['callbacks', OF_LEADS],
-  ['quote_items', `account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`],
-  ['quotes', OF_LEADS],
-  ['leads', 'account_id = $1 AND id = ANY ($2)'],
+const DELETE_LEADS = [
+  // Before the leads, which say what terms they have.
+  `DELETE FROM lead_attributes t USING leads l, json_each_text(l.attributes) a
+  WHERE l.account_id = $1 AND l.id = ANY ($2) AND t.account_id = $1 AND t.number = l.number AND t.term = a.key || ':' || a.value`,
+  `DELETE FROM erasures WHERE ${OF_LEADS}`,
+  `DELETE FROM lead_changes WHERE ${OF_LEADS}`,
+  `DELETE FROM appointments WHERE ${OF_LEADS}`,
+  `DELETE FROM callbacks WHERE ${OF_LEADS}`,
+  `DELETE FROM quote_items WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`,
+  `DELETE FROM quotes WHERE ${OF_LEADS}`,
+  'DELETE FROM leads WHERE account_id = $1 AND id = ANY ($2)',
 ]
-
-// Before the leads, which say what terms they have.
-const DELETE_ATTRIBUTES = `
-  DELETE FROM lead_attributes t USING leads l, json_each_text(l.attributes) a
-  WHERE l.account_id = $1 AND l.id = ANY ($2) AND t.account_id = $1 AND t.number = l.number AND t.term = a.key || ':' || a.value`
 
 const DELETE_WORDS = 'DELETE FROM lead_search WHERE account_id = $1 AND number = ANY ($2)'
 
@@ -70,9 +68,7 @@ const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean>
   const { messages } = await webhooks.removeLeadEvents({ accountId, leadReferences })
   for (const message of messages) await deps.deleteMessage(message)
   await database.transaction(async (tx) => {
-    tx.send({ text: DELETE_ATTRIBUTES, values: ofLeads })
-    for (const [table, condition] of TABLES_OF_LEADS)
-      tx.send({ text: `DELETE FROM ${table} WHERE ${condition}`, values: ofLeads })
+    for (const text of DELETE_LEADS) tx.send({ text, values: ofLeads })
     // Who has read the leads to write their words has committed them then; who comes later finds no leads.
     await lockProgress(tx, accountId, { skip: false })
     tx.send({ text: DELETE_WORDS, values: [accountId, leads.map(({ number }) => number)] })

@@ -4,7 +4,7 @@ import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arg
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
 import type { Dependencies, Operation } from '../../operation'
-import { recordChange } from '../../outbox/record-change'
+import { CHANGED_LEAD, type ChangedLead, recordChange } from '../../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../../outbox/record-events'
 import { matchError } from '../read/lead-response'
 import { isTest, LEAD, requireUnerased } from '../read/lead-rows'
@@ -14,9 +14,8 @@ import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '.
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it. $3 is the e-mail of the user who is to be assigned, or NULL.
 export const lockToUpdate = statement<LockedRow>('lock-lead')`
-  SELECT ${LEAD.columns}, l.user_id, l.test AS marked, l.attributes, l.version, l.erased_at IS NOT NULL AS erased,
-    (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, greatest(clock_timestamp(), l.updated_at) AS now,
-    (SELECT email FROM users WHERE account_id = $1 AND id = l.user_id) AS user_email,
+  SELECT ${LEAD.columns}, ${CHANGED_LEAD}, l.user_id, l.test AS marked, l.attributes, l.erased_at IS NOT NULL AS erased,
+    greatest(clock_timestamp(), l.updated_at) AS now,
     (SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($3) AND removed_at IS NULL) AS assignee_id
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
@@ -26,15 +25,12 @@ const update = statement('update-lead')`
     json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
   WHERE account_id = $1 AND id = $2`
 
-interface LockedRow extends Row {
+interface LockedRow extends Row, ChangedLead {
   user_id: number | null
-  user_email: string | null
   /** JSON. */
   attributes: string | null
   /** Whether it is a test lead whatever its status. */
   marked: boolean
-  version: number
-  api_key: string
   erased: boolean
   now: string
   assignee_id: number | null
@@ -64,13 +60,12 @@ export const writeUpdate = async (
   if (changes.length === 0) return
   const test = isTest({ test: row.marked, status: after.status })
   const version = row.version + 1
-  const { now: at, api_key, attributes } = row
+  const { now: at, attributes } = row
   const json = leadItemJson({ ...lead, ...after, updated_at: at, test: test ? 1 : 0 })
   update.send(tx, accountId, leadId, after.value, after.status, userId, at, jsonFormat, json)
   recordLeadChange(tx, { accountId, leadId, version, actor, changes, at })
-  const match = { status: after.status, user_email: assignee.email }
-  const event = { ...lead, ...match, test, version, api_key }
-  recordChange(tx, { accountId, lead: event, ...leadUpdated(json, changes), at, attributes })
+  const changed = { ...row, status: after.status, user_email: assignee.email, test, version }
+  recordChange(tx, { accountId, lead: changed, ...leadUpdated(json, changes), at, attributes })
 }
 
 /** Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. */
