@@ -1,5 +1,5 @@
-import { statement } from '@leadwire/service-kit'
-import type { Elsewhere } from '../jobs/elsewhere'
+import type { WebhooksServiceClient } from '@leadwire/contracts'
+import { type Database, statement } from '@leadwire/service-kit'
 
 const find = statement<{ id: number; accountName: string; contactEmail: string }>('find-contacts')`
   SELECT id, name AS "accountName", contact_email AS "contactEmail" FROM accounts
@@ -9,7 +9,8 @@ const find = statement<{ id: number; accountName: string; contactEmail: string }
  * Makes the round that notifies the contacts of a page of the endpoints that have only failed for 24 hours. It resolves with whether
  * there may be more. webhook-service drops repetitions, of other copies too.
  */
-export const createNotifyContacts = ({ database, webhooks }: Pick<Elsewhere, 'database' | 'webhooks'>) => {
+export const createNotifyContacts = (deps: { database: Database; webhooks: WebhooksServiceClient }) => {
+  const { database, webhooks } = deps
   let afterEndpointId: number | undefined
   return async (): Promise<boolean> => {
     const { endpoints } = await webhooks.listFailingEndpoints({ afterEndpointId })
