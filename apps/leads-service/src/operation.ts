@@ -1,36 +1,24 @@
-import type {
-  AccountsServiceClient,
-  AccountsServiceImplementation,
-  Actor,
-  AttachmentsServiceClient,
-  AttachmentsServiceImplementation,
-  ImportsServiceClient,
-  ImportsServiceImplementation,
-  LeadsServiceClient,
-  LeadsServiceImplementation,
-  ReconciliationServiceClient,
-  ReconciliationServiceImplementation,
-} from '@leadwire/contracts'
+import type * as contracts from '@leadwire/contracts'
 import type { IndexDeps } from './jobs/search/index-leads'
 import type { JsonSettings } from './leads/read/lead-response'
 
 /** `database` is for this call alone, and `actor` is the caller. */
 export interface Dependencies extends IndexDeps, JsonSettings {
-  actor: Actor | undefined
+  actor: contracts.Actor | undefined
   backupRetentionDays: number | undefined
 }
 
-type Client = AccountsServiceClient &
-  AttachmentsServiceClient &
-  ImportsServiceClient &
-  LeadsServiceClient &
-  ReconciliationServiceClient
+type Client = contracts.AccountsServiceClient &
+  contracts.AttachmentsServiceClient &
+  contracts.ImportsServiceClient &
+  contracts.LeadsServiceClient &
+  contracts.ReconciliationServiceClient
 
-export type Implementation = AccountsServiceImplementation &
-  AttachmentsServiceImplementation &
-  ImportsServiceImplementation &
-  LeadsServiceImplementation &
-  ReconciliationServiceImplementation
+export type Implementation = contracts.AccountsServiceImplementation &
+  contracts.AttachmentsServiceImplementation &
+  contracts.ImportsServiceImplementation &
+  contracts.LeadsServiceImplementation &
+  contracts.ReconciliationServiceImplementation
 
 export type Operations = {
   [Name in keyof Client & keyof Implementation]: (
