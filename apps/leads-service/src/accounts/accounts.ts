@@ -7,7 +7,6 @@ import { insertToken, newSecret } from '../tokens/tokens'
 
 const ACCOUNTS = managedRecords(Account, 'accounts', 'account')
 
-/** Makes an account and its first token, with the scopes leads and manage. */
 export const createAccount: Operation<'createAccount'> = async ({ database, actor }, { name }) => {
   refuse(nameErrors(name))
   return database.transaction(async (tx) => {
@@ -53,7 +52,6 @@ export const suspendAccount: Operation<'suspendAccount'> = ACCOUNTS.changing({
   set: 'suspended_at = coalesce(suspended_at, clock_timestamp())',
 })
 
-/** Ends the suspension of an account. Throws conflict for a deleted one. */
 export const resumeAccount: Operation<'resumeAccount'> = ACCOUNTS.changing({
   ...{ action: 'account.resumed', logged: ['suspendedAt'], check: requireKept },
   set: 'suspended_at = NULL',

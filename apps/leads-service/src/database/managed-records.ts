@@ -23,7 +23,7 @@ interface Change<Message> {
   check?: (before: Message, tx: OpenTransaction) => void | Promise<void>
 }
 
-/** Throws not_found for the error of an insert whose account is not there. */
+/** Throws the error of an insert; not_found where its account is not there. */
 export const throwFailure = (error: unknown): never => {
   if (violatedConstraint(error)?.endsWith('_account_id_fkey'))
     throw new ServiceError('not_found', 'There is no such account.')

@@ -98,7 +98,6 @@ const hasOrigin = statement<{ found: boolean }>('find-origin')`
       AND (expires_at IS NULL OR expires_at > clock_timestamp())
   ) AS found`
 
-/** Whether an origin is that of any publishable token that is valid. */
 export const findOrigin: Operation<'findOrigin'> = async ({ database }, { origin }) => {
   const [row] = isText(origin) ? await hasOrigin(database, origin) : []
   return { found: row?.found ?? false }
