@@ -1,5 +1,5 @@
 import type { WebhooksServiceClient } from '@leadwire/contracts'
-import type { Database, Logger } from '@leadwire/service-kit'
+import type { Database, Logger, Transaction } from '@leadwire/service-kit'
 
 /** What erasures and account deletions need, beyond this service's database too. */
 export interface Elsewhere {
@@ -10,6 +10,10 @@ export interface Elsewhere {
   /** Deletes a message from the stream, if it still is the event's. */
   deleteMessage: (message: { eventId: string; sequence: number }) => Promise<void>
 }
+
+/** The time by PostgreSQL's clock. */
+export const databaseTime = async (db: Transaction): Promise<string> =>
+  (await db.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' }))[0]!.at
 
 /**
  * SQL that claims jobs that are due, those that wait longest. A lease: when a process dies, another continues where it stopped.

@@ -1,6 +1,6 @@
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { type Round, statement } from '@leadwire/service-kit'
-import { claimDue, type Elsewhere, removeFiles } from '../elsewhere'
+import { claimDue, databaseTime, type Elsewhere, removeFiles } from '../elsewhere'
 
 const AT_ONCE = 10
 /** Attached files whose records are read together. */
@@ -114,13 +114,11 @@ const work = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
       logger.warn({ err: error, lead: reference, place: erases[0] }, 'not erased yet')
       return undefined
     })
-    const [now] = await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' })
-    const erased_at = counts ? now!.at : null
-    for (const [at, what] of erases.entries())
-      Object.assign(job.places.find((place) => place.what === what)!, {
-        count: counts?.[at] ?? null,
-        erased_at,
-      })
+    const erased_at = counts ? await databaseTime(database) : null
+    for (const [at, what] of erases.entries()) {
+      const place = job.places.find((each) => each.what === what)!
+      Object.assign(place, { count: counts?.[at] ?? null, erased_at })
+    }
   }
   const done = job.places.every(({ erased_at }) => erased_at !== null)
   const values = [job.accountId, job.leadId, JSON.stringify(job.places), job.unplacedAt, done]

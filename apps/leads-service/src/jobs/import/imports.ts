@@ -14,7 +14,6 @@ type ImportRow = { id: number }
 const select = statement<ImportRow>('retrieve-import')`
   SELECT ${IMPORT_COLUMNS} FROM imports t WHERE account_id = $1 AND id = $2`
 
-// One row more than a response has shows whether more follow.
 const list = statement<ImportRow>('list-imports')`
   SELECT ${IMPORT_COLUMNS} FROM imports t
   WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT ${PER_ANSWER + 1}`

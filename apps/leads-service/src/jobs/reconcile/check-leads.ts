@@ -78,16 +78,13 @@ interface LeadRow {
   young: boolean
 }
 
-const findingOf = (kind: string, detail: string) => (lead: object) =>
-  Unexplained.fromPartial({ ...lead, kind, detail })
-const missingLead = findingOf(
-  'lead_missing',
-  'There is no lead of this number, and perhaps of those that follow.',
-)
-const lostEvent = findingOf(
-  'event_missing',
-  'The event is neither in the outbox nor held by webhook-service.',
-)
+const DETAILS = {
+  lead_missing: 'There is no lead of this number, and perhaps of those that follow.',
+  event_missing: 'The event is neither in the outbox nor held by webhook-service.',
+}
+
+const findingOf = (kind: keyof typeof DETAILS) => (lead: object) =>
+  Unexplained.fromPartial({ ...lead, kind, detail: DETAILS[kind] })
 
 /**
  * Counts leads, and finds what is wrong: a lead's event must be in the outbox, stored by webhook-service, or so old that it may
@@ -118,11 +115,11 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
       eventsPruned: missing.filter(isOld).length,
     },
     findings: [
-      ...missing.filter((lead) => !isOld(lead)).map(lostEvent),
-      ...gaps.map(missingLead),
+      ...missing.filter((lead) => !isOld(lead)).map(findingOf('event_missing')),
+      ...gaps.map(findingOf('lead_missing')),
       ...stored.findings,
     ],
-    old: missing.filter(isOld).map(lostEvent),
+    old: missing.filter(isOld).map(findingOf('event_missing')),
     waitedFor: leads.filter(({ waiting, young }) => waiting && young),
   }
 }

@@ -7,6 +7,7 @@ import {
 } from '@leadwire/contracts'
 import { statement } from '@leadwire/service-kit'
 import { isId, isInstant, isOptional, validate } from '../../arguments'
+import { databaseTime } from '../elsewhere'
 import { checkLeads, checkSpans, type ReconcileDeps, type Stage } from './check-leads'
 import { findingsOf, keepFindings, keyOf } from './unexplained'
 
@@ -84,11 +85,6 @@ const STAGES: Record<string, Stage> = {
 }
 const NAMES = Object.keys(STAGES)
 
-const begin = async ({ database }: ReconcileDeps): Promise<ReconcileCursor> => {
-  const [row] = await database.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' })
-  return { startedAt: row!.at, stage: NAMES[0]!, after: '' }
-}
-
 /**
  * Checks a batch and stores what is unexplained. The next call passes the cursor of the response; without a cursor the check is
  * finished. Throws invalid, and unavailable while webhook-service is unavailable.
@@ -97,7 +93,8 @@ export const reconcile = async (
   deps: ReconcileDeps,
   { accountId, full, cursor: given }: ReconcileRequest,
 ): Promise<ReconcileResponse> => {
-  const cursor = given ?? (await begin(deps))
+  const begin = async () => ({ startedAt: await databaseTime(deps.database), stage: NAMES[0]!, after: '' })
+  const cursor = given ?? (await begin())
   const at = NAMES.indexOf(cursor.stage)
   validate({
     account_id: isOptional(accountId, isId),

@@ -62,17 +62,6 @@ interface ItemRow extends Row {
   product_name: string
 }
 
-const itemOfRow = (row: ItemRow, assetsUrl: string): QuoteItem => ({
-  ...ITEM.read(row),
-  image: imageOfRow(row, assetsUrl),
-  product_style: {
-    sku: row.product_style_sku,
-    name: row.product_style_name,
-    product: { name: row.product_name },
-  },
-  options: row.options,
-})
-
 const ASKED = 'unnest($1::bigint[], $2::bigint[]) AS asked (account_id, id)'
 
 const selectLeads = statement<Row>('leads-of-columns')`
@@ -110,7 +99,9 @@ export const leadsFromColumns = async (
     leads.get(quote.lead_id)?.quotes.push(quote)
   }
   for (const row of await selectItems(db, ...values)) {
-    const item = itemOfRow(row, assetsUrl)
+    const { options, product_style_sku: sku, product_style_name: name } = row
+    const product_style = { sku, name, product: { name: row.product_name } }
+    const item = { ...ITEM.read(row), image: imageOfRow(row, assetsUrl), product_style, options }
     quotes.get(item.quote_id)?.items.push(item)
   }
   return leads
