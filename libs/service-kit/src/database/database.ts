@@ -1,5 +1,6 @@
 import { Client, type ClientConfig, Pool, type PoolClient, type QueryConfig, TypeOverrides, types } from 'pg'
 import { Gauge } from 'prom-client'
+import { ServiceError } from '../errors/service-error'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Metrics } from '../process/metrics'
 import { inSpan, SpanKind } from '../tracing/tracing'
@@ -118,9 +119,10 @@ const inTransaction = async <T>(
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
-    // Without a connection there is nothing to roll back; the first error is thrown.
+    // Without a connection there is nothing to roll back.
     await rowsOf(client, kind, { text: 'ROLLBACK' }).catch(silence)
-    throw failure ?? error
+    // The first statement that failed is the cause, unless `work` says what it means.
+    throw error instanceof ServiceError ? error : (failure ?? error)
   }
 }
 

@@ -151,6 +151,13 @@ test('a refusal is not saved', async () => {
   expect((await post('/manage/webhook-endpoints', { url: 'http://127.0.0.1:9/' }, key)).status).toBe(200)
 })
 
+test('an e-mail address that is taken is named, as without a key', async () => {
+  const user = { email: `${randomUUID()}@example.com`, name: 'Ada' }
+  await post('/manage/users', user, randomUUID())
+  const { status, json } = await post('/manage/users', user, randomUUID())
+  expect([status, json]).toMatchObject([422, { errors: { email: ['The email has already been taken.'] } }])
+})
+
 test('fifty at once make one, and are answered alike or told to wait', async () => {
   const before = await count('/manage/webhook-endpoints')
   const key = randomUUID()
