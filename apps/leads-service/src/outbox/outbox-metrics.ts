@@ -1,4 +1,4 @@
-import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
+import { addGauges, type Database, type Logger, type Metrics, statement } from '@leadwire/service-kit'
 import { Histogram } from 'prom-client'
 import type { ObservePublished } from './publish'
 
@@ -18,7 +18,7 @@ const ageOf = (where: string, order: string) => `
     SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1
   ), 0)::float8`
 
-const BACKLOG = `
+const readBacklog = statement<Backlog>('outbox-backlog')`
   SELECT ${countOf(UNPUBLISHED)} AS unpublished, ${countOf(UNCONFIRMED)} AS unconfirmed, ${countOf(REFUSED)} AS refused,
     ${ageOf(UNPUBLISHED, 'created_at')} AS "unpublishedAge",
     ${ageOf(UNCONFIRMED, 'published_at')} AS "unconfirmedAge"`
@@ -45,8 +45,7 @@ export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
 
 /** Adds the outbox's backlog to the metrics. A scrape queries it. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
-  const query = async () =>
-    (await deps.database.query<Backlog>({ name: 'outbox-backlog', text: BACKLOG }))[0]!
+  const query = async () => (await readBacklog(deps.database))[0]!
   addGauges({ ...deps, query }, [
     {
       name: 'leadwire_outbox_events',

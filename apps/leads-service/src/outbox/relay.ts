@@ -1,11 +1,11 @@
-import type { Database, Logger, Round } from '@leadwire/service-kit'
+import { columnsOf, type Database, type Logger, type Round, statement } from '@leadwire/service-kit'
 import type { Publish, PublishedEvent } from './publish'
 
 const BATCH = 500
 // An event may have several megabytes: what is read at once is bounded, whatever waits.
 const BATCH_BYTES = 16_000_000
 
-const CLAIM = `
+const claim = statement<PublishedEvent>('claim-events')`
   WITH claimed AS MATERIALIZED (
     SELECT event_id, created_at, octet_length(payload) AS bytes FROM outbox
     WHERE published_at IS NULL
@@ -18,7 +18,7 @@ const CLAIM = `
   SELECT event_id AS "eventId", type, payload, sequence, traceparent FROM outbox
   WHERE event_id = ANY (ARRAY (SELECT event_id FROM fitting)) ORDER BY created_at`
 
-const MARK = `
+const mark = statement('mark-published')`
   UPDATE outbox SET published_at = clock_timestamp(), sequence = m.sequence
   FROM unnest($1::uuid[], $2::bigint[]) AS m (event_id, sequence) WHERE outbox.event_id = m.event_id`
 
@@ -31,16 +31,13 @@ const MARK = `
  */
 export const relayOnce = (deps: { database: Database; publish: Publish; logger: Logger }): Promise<Round> =>
   deps.database.transaction(async (tx) => {
-    const rows = await tx.query<PublishedEvent>({ name: 'claim-events', text: CLAIM })
+    const rows = await claim(tx)
     const published = await Promise.allSettled(rows.map((row) => deps.publish(row)))
     const confirmed = rows.flatMap(({ eventId }, index) => {
       const result = published[index]!
       return result.status === 'fulfilled' ? [{ eventId, sequence: result.value }] : []
     })
-    if (confirmed.length > 0) {
-      const values = [confirmed.map(({ eventId }) => eventId), confirmed.map(({ sequence }) => sequence)]
-      await tx.query({ name: 'mark-published', text: MARK, values })
-    }
+    if (confirmed.length > 0) mark.send(tx, ...columnsOf(confirmed, 'eventId', 'sequence'))
     const failure = published.find((result) => result.status === 'rejected')
     if (failure)
       deps.logger.warn({ err: failure.reason, waiting: rows.length - confirmed.length }, 'could not publish')

@@ -1,5 +1,11 @@
 import type { FindStoredEventsResponse } from '@leadwire/contracts'
-import type { Database, Logger, OpenTransaction, Round } from '@leadwire/service-kit'
+import {
+  type Database,
+  type Logger,
+  type OpenTransaction,
+  type Round,
+  statement,
+} from '@leadwire/service-kit'
 import type { OutboxEvent } from './record-events'
 import type { StreamPosition } from './stream-position'
 
@@ -16,13 +22,13 @@ export type FindStoredEvents = (eventIds: string[]) => Promise<FindStoredEventsR
 
 // Two seconds leave the ordinary way time to be done; asking sooner would only find events still in flight. By now(), which the index
 // ends the search by; clock_timestamp() does not.
-const SELECT = `
+const select = statement<SweptRow>('swept-events')`
   SELECT event_id AS "eventId", type, sequence, published_at < now() - interval '${OVERDUE_S} seconds' AS overdue FROM outbox
   WHERE published_at < now() - interval '2 seconds'
   ORDER BY published_at LIMIT ${BATCH}
   FOR NO KEY UPDATE SKIP LOCKED`
 
-const CLEAR = 'DELETE FROM outbox WHERE event_id = ANY ($1::uuid[])'
+const clear = statement('clear-events')`DELETE FROM outbox WHERE event_id = ANY ($1::uuid[])`
 
 // Its sequence stays: a new message id is made of it.
 const PUBLISH_AGAIN = 'UPDATE outbox SET published_at = NULL WHERE event_id = ANY ($1::uuid[])'
@@ -65,7 +71,7 @@ const markDeadLetters = (
  */
 export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: Deps): Promise<Round> =>
   database.transaction(async (tx) => {
-    const rows = await tx.query<SweptRow>({ name: 'swept-events', text: SELECT })
+    const rows = await select(tx)
     if (rows.length === 0) return false
     // In this order: what was published has its place in the stream, and what the consumer has passed by then is on its disk.
     const position = await findPosition().catch((error: unknown) => {
@@ -87,7 +93,7 @@ export const sweepOnce = ({ database, findStoredEvents, findPosition, logger }: 
     const isLost = (row: SweptRow) =>
       (row.sequence === null && row.overdue) || (position?.hasRoom === true && position.hasPassed(row))
     const lost = others.filter((row) => !asked.has(row) && isLost(row))
-    if (done.length > 0) tx.send({ name: 'clear-events', text: CLEAR, values: [idsOf(done)] })
+    if (done.length > 0) clear.send(tx, idsOf(done))
     if (refused.length > 0) markDeadLetters(tx, refused, logger)
     if (lost.length > 0) {
       logger.warn({ events: lost.length }, 'publishing events again that the consumer does not have')

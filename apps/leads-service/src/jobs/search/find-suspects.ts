@@ -1,4 +1,4 @@
-import type { OpenTransaction } from '@leadwire/service-kit'
+import { columnsOf, type OpenTransaction, statement } from '@leadwire/service-kit'
 import { REASONS } from './person-terms'
 import type { PersonTerm } from './write-terms'
 
@@ -14,7 +14,8 @@ export interface Suspect {
 }
 
 // A bitmap would read and sort all leads of a person, and a plan that was made while there were few leads would read all of them.
-const SETTINGS = `SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`
+const set = statement('settings-of-suspects')`
+  SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`
 
 /** One lead of the account by the index of numbers: a plan that was made while there were few leads could take any, but not in its order. */
 export const leadByNumber = (number: string) =>
@@ -22,7 +23,7 @@ export const leadByNumber = (number: string) =>
 
 // The newest of each term, by one range of the primary key: of an equal term the index by number could be taken, and read whole.
 // Numbers and created_at rise together: what is too old is behind the others.
-const SELECT = `
+const select = statement<Row>('find-suspects')`
   SELECT found.number, o.reference, found.marks
   FROM (
     SELECT asked.number, asked.created_at, one.number AS other, array_agg(left(asked.term, 1)) AS marks
@@ -55,13 +56,9 @@ export const findSuspects = async (
   accountId: number,
   { terms, before, windowMs }: { terms: PersonTerm[]; before?: number; windowMs: number },
 ): Promise<Map<number, Suspect[]>> => {
-  tx.send({ name: 'settings-of-suspects', text: SETTINGS })
-  const asked = (['number', 'term', 'createdAt'] as const).map((field) => terms.map((one) => one[field]))
-  const rows = await tx.query<Row>({
-    name: 'find-suspects',
-    text: SELECT,
-    values: [accountId, ...asked, before ?? null, windowMs / 1000],
-  })
+  set.send(tx)
+  const asked = columnsOf(terms, 'number', 'term', 'createdAt')
+  const rows = await select(tx, accountId, ...asked, before ?? null, windowMs / 1000)
   const found = new Map<number, Suspect[]>()
   for (const { number, reference, marks } of rows) {
     const suspects = found.get(number) ?? []

@@ -1,5 +1,5 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
-import { type Database, ServiceError } from '@leadwire/service-kit'
+import { type Database, ServiceError, statement } from '@leadwire/service-kit'
 import type { OutboxEvent, RecordingDeps } from '../../outbox/record-events'
 import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
@@ -7,9 +7,10 @@ import { lockProgress, writeTerms } from './write-terms'
 /** How many leads' words one transaction writes. */
 const BATCH = 100
 
-const COUNT_LEADS = 'SELECT lead_count AS count FROM accounts WHERE id = $1'
+const countLeads = statement<{ count: number }>('count-of-leads')`
+  SELECT lead_count AS count FROM accounts WHERE id = $1`
 
-const MOVE_PROGRESS = `
+const moveProgress = statement('move-search-progress')`
   UPDATE lead_search_progress
   SET number = $2, suspected = greatest(coalesce(suspected, number), $2), format = ${SEARCH_FORMAT} WHERE account_id = $1`
 
@@ -35,11 +36,7 @@ export const indexLeads = async (
   const state = await database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
     // Before the lock, which is a row of an account that is there. Later leads are enqueued themselves.
-    const [account] = await tx.query<{ count: number }>({
-      name: 'count-of-leads',
-      text: COUNT_LEADS,
-      values: [accountId],
-    })
+    const [account] = await countLeads(tx, accountId)
     if (!account) return 'done'
     const { count } = account
     const progress = await lockProgress(tx, accountId, { skip })
@@ -52,7 +49,7 @@ export const indexLeads = async (
     const reported = progress.suspected ?? progress.number
     const terms = (await writeTerms(tx, accountId, { after, last })).filter(({ number }) => number > reported)
     if (terms.length > 0 && windowMs > 0) events = await reportSuspects(tx, accountId, { terms, windowMs })
-    tx.send({ name: 'move-search-progress', text: MOVE_PROGRESS, values: [accountId, last] })
+    moveProgress.send(tx, accountId, last)
     return last < count ? 'more' : 'done'
   })
   onCommitted(events)
@@ -69,7 +66,7 @@ export const catchUp = async (deps: IndexDeps, accountId: number): Promise<void>
   throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
 }
 
-const SELECT_BEHIND = `
+const selectBehind = statement<{ id: number; behind: boolean }>('unindexed-accounts')`
   SELECT a.id, (a.lead_count > coalesce(p.number, 0) OR p.format < ${SEARCH_FORMAT}) IS TRUE AS behind
   FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
   WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
@@ -79,10 +76,6 @@ export const findBehind = async (
   database: Database,
   after: number,
 ): Promise<{ behind: number[]; last: number | undefined }> => {
-  const rows = await database.query<{ id: number; behind: boolean }>({
-    name: 'unindexed-accounts',
-    text: SELECT_BEHIND,
-    values: [after],
-  })
+  const rows = await selectBehind(database, after)
   return { behind: rows.filter(({ behind }) => behind).map(({ id }) => id), last: rows.at(-1)?.id }
 }

@@ -1,4 +1,4 @@
-import type { OpenTransaction } from '@leadwire/service-kit'
+import { type OpenTransaction, statement } from '@leadwire/service-kit'
 import { insertTogether } from '../../database/inserter'
 import { CHANGED_LEAD, type ChangedLead, changeEvent } from '../../outbox/record-change'
 import { eventsOf, type OutboxEvent } from '../../outbox/record-events'
@@ -6,7 +6,7 @@ import { findSuspects, leadByNumber } from './find-suspects'
 import type { PersonTerm } from './write-terms'
 
 // Without an event of their creation: leads of an import without webhooks.
-const SELECT = `
+const selectLeads = statement<ChangedLead & { number: number; at: string }>('suspected-leads')`
   SELECT l.number, clock_timestamp() AS at, ${CHANGED_LEAD}
   FROM unnest($2::bigint[]) AS asked (number) CROSS JOIN LATERAL (SELECT * FROM ${leadByNumber('asked.number')}) l
   WHERE l.event_id IS NOT NULL AND l.erased_at IS NULL`
@@ -22,11 +22,7 @@ export const reportSuspects = async (
 ): Promise<OutboxEvent[]> => {
   const found = await findSuspects(tx, accountId, of)
   if (found.size === 0) return []
-  const leads = await tx.query<ChangedLead & { number: number; at: string }>({
-    name: 'suspected-leads',
-    text: SELECT,
-    values: [accountId, [...found.keys()]],
-  })
+  const leads = await selectLeads(tx, accountId, [...found.keys()])
   const events = leads.map(({ number, at, ...lead }) => {
     const data = JSON.stringify({ reference: lead.reference, suspects: found.get(number) })
     return changeEvent({ accountId, lead, type: 'lead.duplicate_suspected', at, data })

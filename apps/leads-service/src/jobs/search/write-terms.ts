@@ -1,23 +1,24 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
-import type { OpenTransaction } from '@leadwire/service-kit'
+import { columnsOf, type OpenTransaction, statement } from '@leadwire/service-kit'
 import { personTerms } from './person-terms'
 import { type Searched, termsOf } from './search-terms'
 
-const ADD_PROGRESS = `
+const addProgress = statement('add-search-progress')`
   INSERT INTO lead_search_progress (account_id, format) VALUES ($1, ${SEARCH_FORMAT}) ON CONFLICT DO NOTHING`
 
 const LOCK_PROGRESS =
   'SELECT number, format, suspected FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
 
-const SELECT_LEADS = `
+const selectLeads = statement<Searched & { number: number; created_at: string }>('searched-leads')`
   SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
     created_at FROM leads
   WHERE account_id = $1 AND number > $2 AND number <= $3 ORDER BY number`
 
-const DELETE_TERMS = 'DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3'
+const deleteTerms = statement('delete-terms')`
+  DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3`
 
 // In the order of the index, so that the rows of a page of it come one after the other.
-const INSERT_TERMS = `
+const insertTerms = statement('insert-terms')`
   INSERT INTO lead_search (account_id, term, number)
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
 
@@ -41,7 +42,7 @@ export const lockProgress = async (
   accountId: number,
   { skip }: { skip: boolean },
 ): Promise<Progress | undefined> => {
-  tx.send({ name: 'add-search-progress', text: ADD_PROGRESS, values: [accountId] })
+  addProgress.send(tx, accountId)
   const [progress] = await tx.query<Progress>({
     name: `lock-search-progress${skip ? '-or-skip' : ''}`,
     text: skip ? `${LOCK_PROGRESS} SKIP LOCKED` : LOCK_PROGRESS,
@@ -59,20 +60,14 @@ export const writeTerms = async (
   accountId: number,
   { after, last }: { after: number; last: number },
 ): Promise<PersonTerm[]> => {
-  const values = [accountId, after, last]
-  tx.send({ name: 'delete-terms', text: DELETE_TERMS, values })
-  const leads = await tx.query<Searched & { number: number; created_at: string }>({
-    name: 'searched-leads',
-    text: SELECT_LEADS,
-    values,
-  })
+  deleteTerms.send(tx, accountId, after, last)
+  const leads = await selectLeads(tx, accountId, after, last)
   const withTerms = (made: (lead: Searched) => string[]) =>
     leads.flatMap((lead) =>
       made(lead).map((term) => ({ number: lead.number, term, createdAt: lead.created_at })),
     )
   const persons = withTerms(personTerms)
   const all = [...withTerms(termsOf), ...persons]
-  const [terms, numbers] = [all.map(({ term }) => term), all.map(({ number }) => number)]
-  tx.send({ name: 'insert-terms', text: INSERT_TERMS, values: [accountId, terms, numbers] })
+  insertTerms.send(tx, accountId, ...columnsOf(all, 'term', 'number'))
   return persons
 }

@@ -7,7 +7,7 @@ import {
   NewLead,
   snakeCase,
 } from '@leadwire/contracts'
-import type { OpenTransaction, ServiceError } from '@leadwire/service-kit'
+import { type OpenTransaction, type ServiceError, statement } from '@leadwire/service-kit'
 import { columnsOf, insertTogether } from '../../database/inserter'
 import { lockProgress, writeTerms } from '../../jobs/search/write-terms'
 import { changeEvent } from '../../outbox/record-change'
@@ -37,7 +37,8 @@ const DELETE_QUOTES = [
   'DELETE FROM quotes WHERE account_id = $1 AND lead_id = $2',
 ]
 
-const DELETE_TERMS = 'DELETE FROM lead_attributes WHERE account_id = $1 AND number = $2 AND term = ANY ($3)'
+const deleteTerms = statement('delete-attributes')`
+  DELETE FROM lead_attributes WHERE account_id = $1 AND number = $2 AND term = ANY ($3)`
 
 /** The fields that a lead is found by (`Searched`). */
 const SEARCHED = ['name', 'first_name', 'last_name', 'company_name', 'email', 'phone', 'mobile', 'postcode']
@@ -152,7 +153,7 @@ const writeParts = (
   if (fields.includes('attributes')) {
     const [old, now] = [attributeTerms(attributes), attributeTerms(after.attributes)]
     const gone = old.filter((term) => !now.includes(term))
-    tx.send({ name: 'delete-attributes', text: DELETE_TERMS, values: [accountId, number, gone] })
+    deleteTerms.send(tx, accountId, number, gone)
     insertTogether(tx, [termsOf(now.map((term) => ({ accountId, number, term })))])
   }
 }

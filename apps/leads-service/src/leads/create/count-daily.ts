@@ -1,8 +1,8 @@
 import type { CreateLead } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 
 // Tokens are locked before accounts, by ascending id. Refused leads are counted too: the day is over for the token then.
-const COUNT = `
+const count = statement<{ id: number; before: number; endsInS: number }>('count-daily')`
   WITH locked AS MATERIALIZED (
     SELECT t.id, asked.leads FROM unnest($1::bigint[], $2::int[]) AS asked (token_id, leads)
     JOIN tokens t ON t.id = asked.token_id
@@ -26,9 +26,11 @@ export const countDaily = async (
       ofToken.set(actor.tokenId, [...(ofToken.get(actor.tokenId) ?? []), item])
   }
   if (ofToken.size === 0) return new Map()
-  const values = [[...ofToken.keys()], [...ofToken.values()].map(({ length }) => length)]
-  const query = { name: 'count-daily', text: COUNT, values }
-  const rows = await tx.query<{ id: number; before: number; endsInS: number }>(query)
+  const rows = await count(
+    tx,
+    [...ofToken.keys()],
+    [...ofToken.values()].map(({ length }) => length),
+  )
   return new Map(
     rows.flatMap(({ id, before, endsInS }) =>
       ofToken.get(id)!.flatMap((item, index): [CreateLead, ServiceError][] => {

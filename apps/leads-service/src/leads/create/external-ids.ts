@@ -1,5 +1,5 @@
 import type { CreateLead } from '@leadwire/contracts'
-import type { OpenTransaction, Transaction } from '@leadwire/service-kit'
+import { type OpenTransaction, statement, type Transaction } from '@leadwire/service-kit'
 
 /** A lead that is locked to be changed. */
 export interface LockedLead {
@@ -19,7 +19,7 @@ export interface LockedLead {
 
 // A lead with the id may not be there yet, so there is no row to lock. In one order, so that two batches never deadlock; the seed
 // keeps them apart from the locks of idempotency keys.
-const LOCK = `
+const lock = statement('lock-external-ids')`
   SELECT pg_advisory_xact_lock(key) FROM (
     SELECT DISTINCT hashtextextended(account_id || ':' || external_id, 1) AS key
     FROM unnest($1::bigint[], $2::text[]) AS asked (account_id, external_id) ORDER BY key
@@ -27,7 +27,7 @@ const LOCK = `
 
 // updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
 // its id before: change-horizon.ts counts on it. A lead that was erased meanwhile has no external id any more.
-const FIND = `
+const find = statement<LockedLead & { ord: number }>('find-by-external-ids')`
   WITH found AS MATERIALIZED (
     SELECT asked.ord, l.* FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (account_id, external_id, ord)
     JOIN leads l ON l.account_id = asked.account_id AND l.external_id = asked.external_id AND l.external_id IS NOT NULL
@@ -50,7 +50,7 @@ const valuesOf = (items: CreateLead[]) => [
 /** Keeps others from making leads with the external ids of these until the transaction ends. */
 export const lockExternalIds = (tx: OpenTransaction, items: CreateLead[]): void => {
   const asked = withExternalId(items)
-  if (asked.length > 0) tx.send({ name: 'lock-external-ids', text: LOCK, values: valuesOf(asked) })
+  if (asked.length > 0) lock.send(tx, ...valuesOf(asked))
 }
 
 /** The leads that are there with the external ids of items, locked. */
@@ -60,8 +60,7 @@ export const findByExternalIds = async (
 ): Promise<Map<CreateLead, LockedLead>> => {
   const asked = withExternalId(items)
   if (asked.length === 0) return new Map()
-  const query = { name: 'find-by-external-ids', text: FIND, values: valuesOf(asked) }
-  const rows = await tx.query<LockedLead & { ord: number }>(query)
+  const rows = await find(tx, ...valuesOf(asked))
   return new Map(rows.map((row) => [asked[row.ord - 1]!, row]))
 }
 

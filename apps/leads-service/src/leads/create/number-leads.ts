@@ -1,5 +1,5 @@
 import type { CreateLead } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 
 /** What only PostgreSQL can say of a new lead. */
 export interface Stamp {
@@ -20,7 +20,7 @@ const ids = (table: string, count: string) =>
 
 // Accounts are locked by ascending id, so that two batches never deadlock. Times are never before the account's last; those of a
 // batch differ by a microsecond. Ids are drawn behind the sort, so that number, id and time agree. `nth` counts an account's leads.
-const NUMBER_LEADS = `
+const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
   WITH locked AS MATERIALIZED (
     SELECT a.id, asked.leads
     FROM unnest($1::bigint[], $2::int[]) AS asked (account_id, leads) JOIN accounts a ON a.id = asked.account_id
@@ -42,7 +42,8 @@ const NUMBER_LEADS = `
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
-const DRAW_IDS = `SELECT ${ids('quotes', '$1::int')} AS "quoteIds", ${ids('quote_items', '$2::int')} AS "itemIds"`
+const drawParts = statement<Pick<Stamp, 'quoteIds' | 'itemIds'>>('draw-ids')`
+  SELECT ${ids('quotes', '$1::int')} AS "quoteIds", ${ids('quote_items', '$2::int')} AS "itemIds"`
 
 /** Ids of the quotes of a lead that is there. */
 export const drawIds = async (
@@ -51,11 +52,7 @@ export const drawIds = async (
 ): Promise<Pick<Stamp, 'quoteIds' | 'itemIds'>> => {
   const counts = [item.lead!.quotes.length, itemCount(item)]
   if (counts[0] === 0) return { quoteIds: [], itemIds: [] }
-  const [drawn] = await tx.query<Pick<Stamp, 'quoteIds' | 'itemIds'>>({
-    name: 'draw-ids',
-    text: DRAW_IDS,
-    values: counts,
-  })
+  const [drawn] = await drawParts(tx, ...counts)
   return drawn!
 }
 
@@ -74,8 +71,7 @@ export const numberLeads = async (tx: Transaction, leads: CreateLead[]): Promise
   const accountIds = leads.map(({ accountId }) => accountId)
   const parts = [leads.map(({ lead }) => lead!.quotes.length), leads.map(itemCount)]
   const values = [[...counts.keys()], [...counts.values()], accountIds, nth, ...parts]
-  const query = { name: 'number-leads', text: NUMBER_LEADS, values }
-  const rows = await tx.query<Stamp & { ord: number }>(query)
+  const rows = await drawNumbers(tx, ...values)
   const stamps = new Array<Stamp | undefined>(leads.length)
   for (const row of rows) stamps[row.ord - 1] = row
   return stamps

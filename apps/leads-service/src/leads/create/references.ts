@@ -1,14 +1,9 @@
-import {
-  type CheckReferencesRequest,
-  CheckReferencesResponse,
-  type CreateLead,
-  emailForm,
-  type Image,
-} from '@leadwire/contracts'
-import type { Database, FieldErrors, Transaction } from '@leadwire/service-kit'
+import { CheckReferencesResponse, type CreateLead, emailForm, type Image } from '@leadwire/contracts'
+import { columnsOf, type FieldErrors, statement, type Transaction } from '@leadwire/service-kit'
 import { isId, isText, isUuid, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
+import type { Operation } from '../../operation'
 
 /** The users and images that a batch of new leads refers to, and which of them exist: one bad item fails alone. */
 export interface References {
@@ -18,11 +13,13 @@ export interface References {
   userEmailOf(item: CreateLead): string | undefined
 }
 
-const SELECT_USERS = `
+type Known = Row & { account_id: number; id: number }
+
+const knownUsers = statement<Known>('known-users')`
   SELECT account_id, id, email FROM users
   WHERE (account_id, id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[])) AND removed_at IS NULL`
 
-const SELECT_IMAGES = `
+const knownImages = statement<Known>('known-images')`
   SELECT m.account_id, m.id, ${IMAGE_COLUMNS} FROM images m
   WHERE (m.account_id, m.id) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))`
 
@@ -40,14 +37,9 @@ const imagesOf = ({ accountId, lead }: CreateLead): Asked[] =>
   )
 
 /** The rows that exist of those asked for. */
-const find = async (
-  tx: Transaction,
-  asked: Asked[],
-  query: { name: string; text: string },
-): Promise<Map<string, Row>> => {
+const find = async (tx: Transaction, asked: Asked[], known: typeof knownUsers): Promise<Map<string, Row>> => {
   if (asked.length === 0) return new Map()
-  const values = [asked.map(({ accountId }) => accountId), asked.map(({ id }) => id)]
-  const rows = await tx.query<Row & { account_id: number; id: number }>({ ...query, values })
+  const rows = await known(tx, ...columnsOf(asked, 'accountId', 'id'))
   return new Map(rows.map((row) => [keyOf({ accountId: row.account_id, id: row.id }), row]))
 }
 
@@ -56,8 +48,8 @@ export const loadReferences = async (
   items: CreateLead[],
   assetsUrl: string,
 ): Promise<References> => {
-  const users = await find(tx, items.flatMap(userOf), { name: 'known-users', text: SELECT_USERS })
-  const rows = await find(tx, items.flatMap(imagesOf), { name: 'known-images', text: SELECT_IMAGES })
+  const users = await find(tx, items.flatMap(userOf), knownUsers)
+  const rows = await find(tx, items.flatMap(imagesOf), knownImages)
   const images = new Map([...rows].map(([key, row]) => [key, imageOfRow(row, assetsUrl)]))
   return {
     errorsOf: (item) => ({
@@ -74,7 +66,7 @@ const missing = (asked: Asked[], found: Map<string, unknown>, message: string): 
 
 const OF_LEAD = 'a.lead_id = (SELECT id FROM leads WHERE reference = $2 AND account_id = $1)'
 
-const CHECK = `
+const check = statement<CheckReferencesResponse>('check-references')`
   SELECT
     $2::uuid IS NOT NULL AND NOT EXISTS (SELECT FROM leads WHERE reference = $2 AND account_id = $1) AS "leadMissing",
     $3::bigint IS NOT NULL
@@ -91,17 +83,14 @@ const CHECK = `
       AS "entryMissing"`
 
 /** Finds the missing references of an invalid request, so that its response lists all errors. */
-export const checkReferences =
-  ({ database }: { database: Database }) =>
-  async (request: CheckReferencesRequest) => {
-    const { accountId, leadReference, userId, userEmail, imageIds, appointmentId, callbackId } = request
-    validate({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
-    if (leadReference !== undefined && !isUuid(leadReference))
-      return CheckReferencesResponse.fromPartial({ leadMissing: true })
-    const email = userEmail === undefined ? null : emailForm(userEmail)
-    const entries = [appointmentId ?? null, callbackId ?? null]
-    const values = [accountId, leadReference ?? null, userId ?? null, email, imageIds, ...entries]
-    const query = { name: 'check-references', text: CHECK, values }
-    const [found] = await database.query<CheckReferencesResponse>(query)
-    return found!
-  }
+export const checkReferences: Operation<'checkReferences'> = async ({ database }, request) => {
+  const { accountId, leadReference, userId, userEmail, imageIds, appointmentId, callbackId } = request
+  validate({ account_id: isId(accountId), user_email: isText(userEmail ?? '', 320) })
+  if (leadReference !== undefined && !isUuid(leadReference))
+    return CheckReferencesResponse.fromPartial({ leadMissing: true })
+  const email = userEmail === undefined ? null : emailForm(userEmail)
+  const users = [userId ?? null, email]
+  const entries = [appointmentId ?? null, callbackId ?? null]
+  const [found] = await check(database, accountId, leadReference ?? null, ...users, imageIds, ...entries)
+  return found!
+}

@@ -1,5 +1,11 @@
 import type { Actor, WriteLeadBatchRequest, WriteLeadBatchResponse } from '@leadwire/contracts'
-import { createBatcher, isRefusedValue, type OpenTransaction, ServiceError } from '@leadwire/service-kit'
+import {
+  createBatcher,
+  isRefusedValue,
+  type OpenTransaction,
+  ServiceError,
+  statement,
+} from '@leadwire/service-kit'
 import { isActor, isId, isOptional, validate } from '../../arguments'
 import { underKey } from '../../idempotency/idempotency-keys'
 import type { OutboxEvent } from '../../outbox/record-events'
@@ -9,7 +15,7 @@ import { createRows, errorsOfRow } from './create-rows'
 const MAX_ROWS = 100
 
 // An erasure of one of them deletes the saved answer.
-const SAVE_REFERENCES = `
+const saveReferences = statement('save-references-of-batch')`
   UPDATE idempotency_keys SET lead_references = $3 WHERE token_id = $1 AND key = $2`
 
 type Deps = CreateLeadsDeps & { actor?: Actor | undefined }
@@ -33,10 +39,7 @@ const writeBatch = async (
     })
     return Buffer.from(`{"data":[${parts}]}`)
   })
-  if (references.length > 0) {
-    const values = [idempotency!.tokenId, idempotency!.key, references]
-    tx.send({ name: 'save-references-of-batch', text: SAVE_REFERENCES, values })
-  }
+  if (references.length > 0) saveReferences.send(tx, idempotency!.tokenId, idempotency!.key, references)
   return answer
 }
 
