@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, named, timestamp } from '../api/schemas'
+import { dataOf, described, timestamp } from '../api/schemas'
 import { nullable, text } from '../validation/fields'
 
 const accountFields = {
@@ -14,10 +14,7 @@ const accountFields = {
   ),
 }
 
-const AccountRecord = named(
-  'Account',
-  'The account that the token belongs to.',
-)({
+const AccountRecord = described('Account', 'The account that the token belongs to.', {
   name: Type.String({ examples: ['Clear Windows'] }),
   api_key: Type.String({
     description: 'What `X-SERVICE-Account-Key` of webhooks carries.',

@@ -2,24 +2,21 @@ import type { AuditEntry, AuditPosition } from '@leadwire/contracts'
 import { AUDIT_LIMIT } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
-import { named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
+import { described, named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
 import { partsOf } from '../validation/cursor'
 import { describe } from '../validation/fields'
 
-const Change = named('AuditChange')({
+const Change = named('AuditChange', {
   from: Type.Unknown({ description: 'What it was; null where it was not.', examples: [true] }),
   to: Type.Unknown({ description: 'What it became; null where it is no more.', examples: [false] }),
 })
 
-const Target = named('AuditTarget')({
+const Target = named('AuditTarget', {
   type: Type.String({ examples: ['webhook_endpoint'] }),
   id: Type.Integer({ examples: [1] }),
 })
 
-const AuditRecord = named(
-  'AuditEntry',
-  'One change of an account, and who made it.',
-)({
+const AuditRecord = described('AuditEntry', 'One change of an account, and who made it.', {
   id: Type.String({ format: 'uuid', examples: ['9a3c6d1e-5b7f-4c02-8d49-2e6f0a1b3c5d'] }),
   at: timestamp('When it was done.'),
   action: Type.String(describe('The kind of record, and what was done to it.', 'webhook_endpoint.updated')),

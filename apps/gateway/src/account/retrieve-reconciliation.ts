@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, described, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { describe } from '../validation/fields'
 
 const KINDS = [
@@ -9,7 +9,7 @@ const KINDS = [
   ...['deliveries_missing', 'delivery_overdue', 'delivery_beyond_schedule', 'delivery_held'],
 ]
 
-const UnexplainedRecord = named('Unexplained')({
+const UnexplainedRecord = named('Unexplained', {
   kind: Type.String({ enum: KINDS, examples: ['event_waiting'] }),
   lead_number: nullableOf(
     'integer',
@@ -27,22 +27,23 @@ const UnexplainedRecord = named('Unexplained')({
   detail: Type.String({ examples: ['The event is in the outbox and not published.'] }),
 })
 
-const ReconciliationRecord = named(
+const ReconciliationRecord = described(
   'Reconciliation',
   'Whether every lead has its event, every event the deliveries it was stored with, and every delivery its explanation.',
-)({
-  started_at: nullableTimestamp(
-    'When the last check began; null before the first.',
-    '2026-11-21T09:30:00.123456Z',
-  ),
-  finished_at: nullableTimestamp('When it ended.', '2026-11-21T09:30:00.234567Z'),
-  leads: Type.Integer({ description: 'How many leads the account has.', examples: [42] }),
-  checked_leads: Type.Integer(
-    describe('Up to which number they are checked. Leads whose event is on its way are waited for.', 42),
-  ),
-  unexplained_count: Type.Integer({ description: '10000 stands for as many or more.', examples: [1] }),
-  unexplained: Type.Array(UnexplainedRecord, { description: 'The first hundred, oldest first.' }),
-})
+  {
+    started_at: nullableTimestamp(
+      'When the last check began; null before the first.',
+      '2026-11-21T09:30:00.123456Z',
+    ),
+    finished_at: nullableTimestamp('When it ended.', '2026-11-21T09:30:00.234567Z'),
+    leads: Type.Integer({ description: 'How many leads the account has.', examples: [42] }),
+    checked_leads: Type.Integer(
+      describe('Up to which number they are checked. Leads whose event is on its way are waited for.', 42),
+    ),
+    unexplained_count: Type.Integer({ description: '10000 stands for as many or more.', examples: [1] }),
+    unexplained: Type.Array(UnexplainedRecord, { description: 'The first hundred, oldest first.' }),
+  },
+)
 
 const unexplainedRecord = recordOf(UnexplainedRecord)
 const reconciliationRecord = recordOf(ReconciliationRecord)

@@ -3,13 +3,14 @@ import { PROBLEMS_PATH } from '../http/problem'
 import { describe } from '../validation/fields'
 
 /** An object schema that is a component of the OpenAPI document, by its title. */
-export const named =
-  (title: string, description?: string) =>
-  <Fields extends TProperties>(fields: Fields) =>
-    Type.Object(fields, { title, ...(description !== undefined && { description }) })
+export const named = <Fields extends TProperties>(title: string, fields: Fields) =>
+  Type.Object(fields, { title })
+
+export const described = <Fields extends TProperties>(title: string, description: string, fields: Fields) =>
+  Type.Object(fields, { title, description })
 
 /** A token by its name, where one did something. */
-export const TokenName = named('TokenName')({
+export const TokenName = named('TokenName', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['CRM'] }),
 })
@@ -43,21 +44,21 @@ export type Answer = { description: string; status?: 202 } & (
 /** `{"data": ...}` around a record. */
 export const dataOf = (schema: TSchema, description: string) => ({
   description,
-  schema: Type.Object({ data: schema }, { title: `${schema.title}Response` }),
+  schema: named(`${schema.title}Response`, { data: schema }),
 })
 
 /** `{"data": [...]}` around records. */
 export const listOf = (schema: TSchema, description: string) => ({
   description,
-  schema: Type.Object({ data: Type.Array(schema) }, { title: `${schema.title}List` }),
+  schema: named(`${schema.title}List`, { data: Type.Array(schema) }),
 })
 
 /** `{"data": [...], "next_cursor": ...}` around the records after a cursor. */
 export const cursorPageOf = (schema: TSchema) =>
-  Type.Object(
-    { data: Type.Array(schema), next_cursor: nullableOf('string', 'Null when there are no more.') },
-    { title: `${schema.title}CursorPage` },
-  )
+  named(`${schema.title}CursorPage`, {
+    data: Type.Array(schema),
+    next_cursor: nullableOf('string', 'Null when there are no more.'),
+  })
 
 /**
  * A page with the paging fields around its rows (interface: Get Leads), or the records after a cursor. It is one schema with optional
@@ -111,29 +112,26 @@ export const LeadParams = Type.Object({ reference: leadReferenceSchema("The lead
 export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [1] }) })
 
 /** Error documents (RFC 9457). */
-export const Problem = Type.Object(
-  {
-    type: Type.String(
-      describe(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
+export const Problem = described('Problem', 'What went wrong (RFC 9457).', {
+  type: Type.String(
+    describe(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
+  ),
+  title: Type.String({ examples: ['Unprocessable Content'] }),
+  status: Type.Integer({ examples: [422] }),
+  detail: Type.String({ examples: ['The given data was invalid.'] }),
+  request_id: Type.String(
+    describe(
+      'Quote it when you ask us about a failure; also in X-Request-Id.',
+      '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
     ),
-    title: Type.String({ examples: ['Unprocessable Content'] }),
-    status: Type.Integer({ examples: [422] }),
-    detail: Type.String({ examples: ['The given data was invalid.'] }),
-    request_id: Type.String(
-      describe(
-        'Quote it when you ask us about a failure; also in X-Request-Id.',
-        '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
-      ),
-    ),
-    errors: Type.Optional(
-      Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'With status 422: every invalid field, by its dotted path, with what is wrong with it.',
-        examples: [{ postcode: ['The postcode format is invalid.'] }],
-      }),
-    ),
-    oldest_cursor: Type.Optional(
-      Type.String({ description: 'With status 410: the cursor before the oldest event that is kept.' }),
-    ),
-  },
-  { title: 'Problem', description: 'What went wrong (RFC 9457).' },
-)
+  ),
+  errors: Type.Optional(
+    Type.Record(Type.String(), Type.Array(Type.String()), {
+      description: 'With status 422: every invalid field, by its dotted path, with what is wrong with it.',
+      examples: [{ postcode: ['The postcode format is invalid.'] }],
+    }),
+  ),
+  oldest_cursor: Type.Optional(
+    Type.String({ description: 'With status 410: the cursor before the oldest event that is kept.' }),
+  ),
+})

@@ -10,17 +10,14 @@ import {
 } from '@leadwire/contracts'
 import type { FieldErrors } from '@leadwire/service-kit'
 import { type Static, Type } from '@sinclair/typebox'
-import { named } from '../api/schemas'
+import { described } from '../api/schemas'
 import { CreateLead, newLead } from '../leads/lead-fields'
 import { VisitorLead } from '../leads/visitor-lead'
 import { oneOf, text } from '../validation/fields'
 
 const { name: _name, referrer: _referrer, status: _status, ...others } = CreateLead.properties
 
-export const CaptureForm = named(
-  'CaptureForm',
-  'Further fields become attributes of the lead.',
-)({
+export const CaptureForm = described('CaptureForm', 'Further fields become attributes of the lead.', {
   name: Type.Optional(
     text("Name of the lead. By default the title, else the customer's name.", 'New windows'),
   ),

@@ -34,7 +34,7 @@ export const isOfProgram = (
 /** Without service tokens (SERVICE_AUTH=none) anybody can make a stamp. */
 const secretsOf = (secrets: readonly string[]) => (secrets.length > 0 ? secrets : ['none'])
 
-const Stamp = named('Stamp')({
+const Stamp = named('Stamp', {
   stamp: Type.String({ description: 'For the form field `stamp`.', examples: ['1795650000000.x3…'] }),
 })
 

@@ -15,6 +15,7 @@ import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import {
   dataOf,
+  described,
   leadReferenceSchema,
   named,
   nullableOf,
@@ -72,10 +73,7 @@ export const DELIVERY_FIELDS = {
   updated_at: timestamp('When it changed last.'),
 }
 
-export const DeliveryRecord = named(
-  'Delivery',
-  'One event on its way to one endpoint.',
-)({
+export const DeliveryRecord = described('Delivery', 'One event on its way to one endpoint.', {
   ...DELIVERY_FIELDS,
   lead_name: nullableOf(
     'string',
@@ -84,7 +82,7 @@ export const DeliveryRecord = named(
   ),
 })
 
-export const AttemptRecord = named('Attempt')({
+export const AttemptRecord = named('Attempt', {
   number: Type.Integer({ examples: [1] }),
   started_at: timestamp('When it began.'),
   duration_ms: Type.Integer({ description: 'In milliseconds.', examples: [84] }),
@@ -167,7 +165,7 @@ export const listDeliveries = pagedListOperation({
   },
 })
 
-const RequestRecord = named('WebhookRequest')({
+const RequestRecord = named('WebhookRequest', {
   headers: Type.Record(Type.String(), Type.Unsafe<string | null>({ type: ['string', 'null'] }), {
     description:
       "By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.",
@@ -176,7 +174,7 @@ const RequestRecord = named('WebhookRequest')({
   body: Type.String(describe('As every attempt sends it, byte for byte.', '{"data":{"id":1}}')),
 })
 
-const DeliveryWithAttempts = named('DeliveryWithAttempts')({
+const DeliveryWithAttempts = named('DeliveryWithAttempts', {
   ...DeliveryRecord.properties,
   attempts: Type.Array(AttemptRecord),
   request: orNull(RequestRecord, 'What each attempt sends; null when the lead was erased.'),

@@ -10,7 +10,7 @@ import {
 } from '@leadwire/contracts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
-import { named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
+import { described, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
 import { describe, nullable, oneOf, text } from '../validation/fields'
 
 /** What is given of an endpoint, and shown as it was given. */
@@ -78,7 +78,7 @@ const endpointFilter = nullable(
 /** Fields that an endpoint shows in another form. */
 export const moreFields = { filter: endpointFilter, headers: endpointHeaders }
 
-const FilterRecord = named('WebhookEndpointFilter')({
+const FilterRecord = named('WebhookEndpointFilter', {
   status: Type.Optional(Type.Array(oneOf(LEAD_STATUSES))),
   referrer: Type.Optional(Type.Array(oneOf(VISITOR_REFERRERS))),
   postcode: Type.Optional(Type.Array(Type.String())),
@@ -109,10 +109,7 @@ export const endpointSecret = text(
   { minLength: 16, format: 'one-line' },
 )
 
-export const EndpointRecord = named(
-  'WebhookEndpoint',
-  'An address that webhooks are sent to.',
-)({
+export const EndpointRecord = described('WebhookEndpoint', 'An address that webhooks are sent to.', {
   id: Type.Integer({ examples: [1] }),
   url: Type.String({
     format: 'uri',

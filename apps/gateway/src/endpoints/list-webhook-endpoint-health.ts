@@ -8,13 +8,13 @@ const count = (description: string) => Type.Integer({ description, examples: [0]
 
 const CAPPED = '; 10000 stands for as many or more.'
 
-const Hour = named('WebhookEndpointHour')({
+const Hour = named('WebhookEndpointHour', {
   hour: timestamp('When the hour began.'),
   succeeded: count('Attempts of the hour that succeeded.'),
   failed: count('Attempts of the hour that failed.'),
 })
 
-const Health = named('WebhookEndpointHealth')({
+const Health = named('WebhookEndpointHealth', {
   endpoint_id: Type.Integer({ examples: [1] }),
   last_success_at: nullableTimestamp(
     'When the last attempt that succeeded began; null when none ever did.',

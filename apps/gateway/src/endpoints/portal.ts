@@ -9,7 +9,7 @@ import { ProblemError } from '../http/problem'
 const LINK_MS = 3_600_000
 const SESSION_MS = 8 * LINK_MS
 
-const PortalLink = named('PortalLink')({
+const PortalLink = named('PortalLink', {
   url: Type.String({ format: 'uri', examples: ['https://api.example.com/console#portal=lw_live_bGluaw'] }),
   expires_at: timestamp('Until then it can be opened.'),
 })
@@ -41,7 +41,7 @@ export const createPortalLink = operation({
   },
 })
 
-const PortalSession = named('PortalSession')({
+const PortalSession = named('PortalSession', {
   token: Type.String({ description: 'A token of the endpoint, shown only here.', examples: ['lw_live_…'] }),
   endpoint_id: Type.Integer({ examples: [1] }),
   expires_at: timestamp('When the session ends.'),

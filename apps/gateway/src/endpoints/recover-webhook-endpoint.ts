@@ -6,7 +6,7 @@ import { dataOf, named } from '../api/schemas'
 import { describe, oneOf, text } from '../validation/fields'
 import { readEndpointChange } from './webhook-endpoints'
 
-const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
+const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest', {
   since: text(
     'Deliveries of events created then or later, ISO 8601 with an offset.',
     '2026-11-20T00:00:00Z',
@@ -23,7 +23,7 @@ const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest')({
   ),
 })
 
-const Recovered = named('RecoveredDeliveries')({
+const Recovered = named('RecoveredDeliveries', {
   recovered: Type.Integer(
     describe('How many deliveries are attempted again; 10,000 at most are counted.', 12),
   ),

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { pollUntil } from '../api/poll-until'
 import { recordOf } from '../api/record'
-import { dataOf, IdParams, named, timestamp } from '../api/schemas'
+import { dataOf, described, IdParams, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
 import { describe, integer, oneOf, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
@@ -39,27 +39,28 @@ const ReplayWebhookEndpoint = Type.Partial(
   { title: 'ReplayWebhookEndpointRequest' },
 )
 
-const ReplayRecord = named(
+const ReplayRecord = described(
   'WebhookEndpointReplay',
   'A replay of a range of the event log to an endpoint.',
-)({
-  id: Type.Integer({ examples: [1] }),
-  state: oneOf(
-    ['counted', 'running', 'done', 'cancelled'],
-    '`counted`: a dry run that has ended.',
-    'running',
-  ),
-  matched: Type.Integer(
-    describe('Events that match. It grows while they are counted, before the first is sent.', 600),
-  ),
-  enqueued: Type.Integer(
-    describe(
-      'Of these, events that were sent or are about to be. Fewer than `matched` at the end: others were delivered or erased meanwhile.',
-      200,
+  {
+    id: Type.Integer({ examples: [1] }),
+    state: oneOf(
+      ['counted', 'running', 'done', 'cancelled'],
+      '`counted`: a dry run that has ended.',
+      'running',
     ),
-  ),
-  created_at: timestamp('When it was requested.'),
-})
+    matched: Type.Integer(
+      describe('Events that match. It grows while they are counted, before the first is sent.', 600),
+    ),
+    enqueued: Type.Integer(
+      describe(
+        'Of these, events that were sent or are about to be. Fewer than `matched` at the end: others were delivered or erased meanwhile.',
+        200,
+      ),
+    ),
+    created_at: timestamp('When it was requested.'),
+  },
+)
 
 const replayRecord = recordOf(ReplayRecord)
 

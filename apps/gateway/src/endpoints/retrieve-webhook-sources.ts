@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
 
-const WebhookSources = named('WebhookSources')({
+const WebhookSources = named('WebhookSources', {
   addresses: Type.Array(Type.String(), {
     description: 'IP addresses and CIDR ranges; empty when the operator has set none.',
     examples: [['192.0.2.10', '2001:db8::/64']],

@@ -6,7 +6,7 @@ import { text } from '../validation/fields'
 import { EndpointRecord, endpointRecord, endpointSecret } from './endpoint-schemas'
 import { readEndpointChange } from './webhook-endpoints'
 
-const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
+const RotateWebhookSecret = named('RotateWebhookSecretRequest', {
   overlap: Type.Optional(
     text(
       'How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.',
@@ -17,7 +17,7 @@ const RotateWebhookSecret = named('RotateWebhookSecretRequest')({
   secret: Type.Optional(endpointSecret),
 })
 
-const RotatedEndpoint = named('RotatedWebhookEndpoint')({
+const RotatedEndpoint = named('RotatedWebhookEndpoint', {
   ...EndpointRecord.properties,
   secret: Type.String({ description: 'The new key, shown only here.', examples: ['whsec_…'] }),
   old_secret_until: timestamp('From then on the new secret signs alone.'),

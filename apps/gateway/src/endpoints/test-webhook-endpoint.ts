@@ -9,7 +9,7 @@ import { oneOf, text } from '../validation/fields'
 import { selectedIsInvalid } from '../validation/messages'
 import { readEndpointChange } from './webhook-endpoints'
 
-const FilterResult = named('WebhookEndpointFilterResult')({
+const FilterResult = named('WebhookEndpointFilterResult', {
   passes: Type.Boolean({ examples: [false] }),
   failed: Type.Array(oneOf(FILTER_KEYS), {
     description: 'What the filter names and the lead does not have.',
@@ -17,7 +17,7 @@ const FilterResult = named('WebhookEndpointFilterResult')({
   }),
 })
 
-const TestedEndpoint = named('TestedWebhookEndpoint')({
+const TestedEndpoint = named('TestedWebhookEndpoint', {
   ...DeliveryRecord.properties,
   attempt: orNull(
     AttemptRecord,
@@ -29,7 +29,7 @@ const TestedEndpoint = named('TestedWebhookEndpoint')({
   ),
 })
 
-const TestWebhookEndpoint = named('TestWebhookEndpointRequest')({
+const TestWebhookEndpoint = named('TestWebhookEndpointRequest', {
   type: Type.Optional(oneOf(EVENT_TYPES, 'Which sample.', 'lead.created')),
   lead_reference: Type.Optional(
     text(

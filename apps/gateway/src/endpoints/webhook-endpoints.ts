@@ -29,12 +29,12 @@ export const listWebhookEndpoints = operation({
 
 const { url, ...otherFields } = endpointFields
 
-const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest')({
+const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest', {
   url,
   ...Type.Partial(Type.Object({ ...otherFields, ...moreFields, secret: endpointSecret })).properties,
 })
 
-const CreatedEndpoint = named('CreatedWebhookEndpoint')({
+const CreatedEndpoint = named('CreatedWebhookEndpoint', {
   ...EndpointRecord.properties,
   secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
 })
@@ -56,13 +56,13 @@ export const createWebhookEndpoint = operation({
   },
 })
 
-const RecoveryRecord = named('WebhookEndpointRecovery')({
+const RecoveryRecord = named('WebhookEndpointRecovery', {
   since: timestamp('Deliveries of events created then or later.'),
   remaining: Type.Integer(describe('How many are still to be attempted; 10,000 at most are counted.', 12)),
   remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
 })
 
-const RetrievedEndpoint = named('RetrievedWebhookEndpoint')({
+const RetrievedEndpoint = named('RetrievedWebhookEndpoint', {
   ...EndpointRecord.properties,
   recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
 })

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { holdPlace } from '../admission/admission'
 import { type Call, operation } from '../api/operation'
 import { cursorPageJson } from '../api/page-json'
-import { leadReferenceSchema, named, timestamp } from '../api/schemas'
+import { described, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
 import { cursorOf, placeOf } from '../validation/cursor'
 import { integer, oneOf, text } from '../validation/fields'
@@ -14,10 +14,7 @@ const RECHECK_MS = 1000
 /** Before a poll reads again that could not. */
 const RETRY_MS = 500
 
-const EventRecord = named(
-  'Event',
-  'An event in the log of the account.',
-)({
+const EventRecord = described('Event', 'An event in the log of the account.', {
   id: Type.String({
     format: 'uuid',
     description: 'The `webhook-id` of its deliveries.',
@@ -154,13 +151,10 @@ export const listEvents = operation({
   waits: true,
   answer: {
     description: 'The events behind the cursor.',
-    schema: Type.Object(
-      {
-        data: Type.Array(EventRecord),
-        next_cursor: Type.String({ description: 'Always there.', examples: ['MS4'] }),
-      },
-      { title: 'EventPage' },
-    ),
+    schema: named('EventPage', {
+      data: Type.Array(EventRecord),
+      next_cursor: Type.String({ description: 'Always there.', examples: ['MS4'] }),
+    }),
   },
   problems: ['gone'],
   handler: async (call) => {

@@ -12,7 +12,7 @@ const AttachFields = Type.Object({
   name: text('Name of the file.', 'Survey of the house'),
 })
 
-const AttachForm = named('AttachFileRequest')({
+const AttachForm = named('AttachFileRequest', {
   ...AttachFields.properties,
   file: Type.Unsafe({
     type: 'string',

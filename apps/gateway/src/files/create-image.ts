@@ -12,7 +12,7 @@ const ImageFields = Type.Partial(
   }),
 )
 
-const ImageForm = named('CreateImageRequest')({
+const ImageForm = named('CreateImageRequest', {
   file: Type.Unsafe({
     type: 'string',
     format: 'binary',

@@ -6,9 +6,9 @@ import { REQUEST_ID } from '../api/headers'
 import { named } from '../api/schemas'
 import { oneOf } from '../validation/fields'
 
-const Alive = named('Alive')({ status: oneOf(['alive']) })
-const Ready = named('Ready')({ status: oneOf(['ready']) })
-const NotReady = named('NotReady')({
+const Alive = named('Alive', { status: oneOf(['alive']) })
+const Ready = named('Ready', { status: oneOf(['ready']) })
+const NotReady = named('NotReady', {
   status: oneOf(['not ready']),
   missing: Type.Array(Type.String(), {
     description: 'What is unavailable.',

@@ -1,16 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, described, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { idOf } from '../validation/cursor'
 import { oneOf } from '../validation/fields'
 
 export const IMPORT_TYPES = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' } as const
 
-export const ImportRecord = named(
-  'Import',
-  'A file of leads, and how far it is.',
-)({
+export const ImportRecord = described('Import', 'A file of leads, and how far it is.', {
   id: Type.Integer({ examples: [1] }),
   state: oneOf(['queued', 'running', 'finished', 'failed', 'cancelled'], undefined, 'running'),
   format: oneOf(Object.values(IMPORT_TYPES), undefined, 'csv'),
@@ -28,10 +25,7 @@ export const ImportRecord = named(
   finished_at: nullableTimestamp('When it ended, in whatever way.'),
 })
 
-const ImportFault = named(
-  'ImportFault',
-  'A row of an import that was refused.',
-)({
+const ImportFault = described('ImportFault', 'A row of an import that was refused.', {
   row: Type.Integer({ description: 'From 1: the first row below the header.', examples: [17] }),
   errors: Type.Record(Type.String(), Type.Array(Type.String()), {
     description:

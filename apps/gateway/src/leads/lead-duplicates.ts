@@ -2,14 +2,11 @@ import { ManagedLead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { dataOf, leadReferenceSchema, listOf, named } from '../api/schemas'
+import { dataOf, described, leadReferenceSchema, listOf, named } from '../api/schemas'
 import { tagged } from '../http/entity-tags'
 import { describe, nullable, oneOf } from '../validation/fields'
 
-export const LeadSuspect = named(
-  'LeadSuspect',
-  'A lead that may be of the same person.',
-)({
+export const LeadSuspect = described('LeadSuspect', 'A lead that may be of the same person.', {
   reference: leadReferenceSchema(),
   reasons: Type.Array(oneOf(['email', 'phone', 'name_postcode'], undefined, 'email'), {
     description: 'What both leads have in common.',
@@ -29,17 +26,14 @@ export const listLeadDuplicates = operation({
   },
 })
 
-const LeadDuplicate = Type.Object(
-  {
-    reference: nullable(
-      Type.String({
-        format: 'uuid',
-        ...describe('Reference of the lead that it is a duplicate of; null: it is none.', null),
-      }),
-    ),
-  },
-  { title: 'MarkLeadDuplicateRequest' },
-)
+const LeadDuplicate = named('MarkLeadDuplicateRequest', {
+  reference: nullable(
+    Type.String({
+      format: 'uuid',
+      ...describe('Reference of the lead that it is a duplicate of; null: it is none.', null),
+    }),
+  ),
+})
 
 export const markLeadDuplicate = operation({
   route: 'POST /manage/leads/:reference/duplicate-of',

@@ -9,7 +9,7 @@ import { id, integer, oneOf, text } from '../validation/fields'
 export const leadValue = integer('Value of the lead in GBP.', 4500, { minimum: 0, maximum: 2_147_483_647 })
 
 /** The fields of Create Lead, in the order of the interface. */
-export const CreateLead = named('CreateLeadRequest')({
+export const CreateLead = named('CreateLeadRequest', {
   name: text('Name of the lead.', 'New windows, front of house'),
   first_name: text("Customer's first name.", 'Ada'),
   last_name: text("Customer's last name.", 'Lovelace'),

@@ -2,12 +2,12 @@ import { LEAD_STATUSES, Lead, ManagedLead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
+import { dataOf, described, named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { describe, oneOf } from '../validation/fields'
 import { VisitorLead } from './visitor-lead'
 
-const LeadStatuses = named('LeadStatusList')({
+const LeadStatuses = named('LeadStatusList', {
   data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
 })
 
@@ -58,23 +58,21 @@ const CHANGED = Object.keys(VisitorLead.properties).filter(
   (name) => !['status', 'value', 'user_id', 'external_id'].includes(name),
 )
 
-export const FieldChange = named(
+export const FieldChange = described(
   'LeadFieldChange',
   'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null.',
-)({
-  field: oneOf(
-    ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED],
-    undefined,
-    'status',
-  ),
-  from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
-  to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
-})
+  {
+    field: oneOf(
+      ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED],
+      undefined,
+      'status',
+    ),
+    from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
+    to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
+  },
+)
 
-export const LeadHistoryEntry = named(
-  'LeadHistoryEntry',
-  'One change of a lead.',
-)({
+export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a lead.', {
   version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
   at: timestamp(
     'When it was done; also the updated_at of the lead then, unless only an appointment or a callback was changed.',

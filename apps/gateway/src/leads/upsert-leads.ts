@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { named } from '../api/schemas'
+import { described, named } from '../api/schemas'
 import { bodyOf } from '../body/body'
 import { ifMatchOf, tagged } from '../http/entity-tags'
 import { addErrors } from '../validation/errors'
@@ -33,7 +33,7 @@ export const upsertLead = operation({
   checks: LeadRow,
   answer: {
     description: 'The lead as it is now.',
-    schema: named('UpsertLeadResponse')({
+    schema: named('UpsertLeadResponse', {
       data: Lead,
       created: Type.Boolean({ description: 'Whether it is a new one.', examples: [true] }),
     }),
@@ -94,26 +94,20 @@ export const createLeadBatch = operation({
     'Each is created as POST /manage/leads does, or with an `external_id` created or changed as PUT /manage/leads/external does. A lead that is refused has its errors in the answer, and the others are written all the same. Leads with one `external_id` are written one after the other.',
   idempotent: true,
   jsonOnly: true,
-  body: Type.Object(
-    {
-      leads: Type.Array(LeadRow, {
-        minItems: 1,
-        maxItems: MAX_LEADS,
-        description: 'A lead without an `external_id` needs what POST /manage/leads needs.',
-        examples: [[{ external_id: 'crm-1017', ...EXAMPLE }]],
-      }),
-    },
-    { title: 'LeadBatchRequest' },
-  ),
+  body: named('LeadBatchRequest', {
+    leads: Type.Array(LeadRow, {
+      minItems: 1,
+      maxItems: MAX_LEADS,
+      description: 'A lead without an `external_id` needs what POST /manage/leads needs.',
+      examples: [[{ external_id: 'crm-1017', ...EXAMPLE }]],
+    }),
+  }),
   checks: LeadRow,
   answer: {
     description: 'The outcome of each lead, in their order.',
-    schema: named('LeadBatchResponse')({
+    schema: named('LeadBatchResponse', {
       data: Type.Array(
-        named(
-          'LeadBatchOutcome',
-          'Either the lead as it is now, or its errors.',
-        )({
+        described('LeadBatchOutcome', 'Either the lead as it is now, or its errors.', {
           data: Type.Optional(Lead),
           errors: Type.Optional(
             Type.Record(Type.String(), Type.Array(Type.String()), {

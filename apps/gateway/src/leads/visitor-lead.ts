@@ -21,7 +21,7 @@ const pence = (what: string) => integer(`${what} in pence.`, 45900)
 
 const decimal = (description: string) => Type.Number(describe(description, 0.25))
 
-const QuoteItem = named('QuoteItemRequest')({
+const QuoteItem = named('QuoteItemRequest', {
   product_style_id: id('Your id of the product style.', 12),
   name: text(undefined, 'Kitchen window'),
   price: pence('Price'),
@@ -44,17 +44,17 @@ const QuoteItem = named('QuoteItemRequest')({
       examples: [{ width: 1200, height: 900, glass: 'Clear' }],
     }),
   ),
-  product_style: named('ProductStyleRequest')({
+  product_style: named('ProductStyleRequest', {
     sku: text(undefined, 'CAS-2'),
     name: text(undefined, 'Casement, two panes'),
-    product: named('ProductRequest')({ name: text(undefined, 'Window') }),
+    product: named('ProductRequest', { name: text(undefined, 'Window') }),
   }),
   image_id: id('An image sent before (POST /manage/images).', 5),
 })
 
 // leads-service limits quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds limit what is checked, so that a body of errors
 // costs no more than its response.
-const Quote = named('QuoteRequest')({
+const Quote = named('QuoteRequest', {
   status: Type.Optional(text('By default `complete`.', 'complete')),
   items: Type.Optional(
     Type.Array(QuoteItem, {
@@ -65,7 +65,7 @@ const Quote = named('QuoteRequest')({
 })
 
 /** A full visitor lead (design: section 5): the fields of Create Lead, and all others that a lead can have. */
-export const VisitorLead = named('CreateVisitorLeadRequest')({
+export const VisitorLead = named('CreateVisitorLeadRequest', {
   ...CreateLead.properties,
   referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
   value: Type.Optional(leadValue),

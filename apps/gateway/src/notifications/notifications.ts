@@ -2,7 +2,7 @@ import type { Notification } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, leadReferenceSchema, named, nullableOf, nullableTimestamp } from '../api/schemas'
+import { dataOf, described, leadReferenceSchema, named, nullableOf, nullableTimestamp } from '../api/schemas'
 import {
   AttemptRecord,
   attemptRecord,
@@ -14,37 +14,38 @@ import { describe, nullable, oneOf } from '../validation/fields'
 
 const { endpoint_id: _, event: __, event_id, ...fields } = DELIVERY_FIELDS
 
-const NotificationRecord = named(
+const NotificationRecord = described(
   'Notification',
   "One message on its way to one user, or to the account's contact.",
-)({
-  ...fields,
-  event_id: Type.String({ ...event_id, description: "The message's Message-ID starts with it." }),
-  subject: oneOf(
-    [
-      'assigned',
+  {
+    ...fields,
+    event_id: Type.String({ ...event_id, description: "The message's Message-ID starts with it." }),
+    subject: oneOf(
+      [
+        'assigned',
+        'appointment',
+        'appointment.rescheduled',
+        'appointment.cancelled',
+        'callback',
+        'callback.rescheduled',
+        'callback.cancelled',
+        'webhook_endpoint.failing',
+      ],
+      "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
       'appointment',
-      'appointment.rescheduled',
-      'appointment.cancelled',
-      'callback',
-      'callback.rescheduled',
-      'callback.cancelled',
-      'webhook_endpoint.failing',
-    ],
-    "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
-    'appointment',
-  ),
-  lead_reference: nullable(leadReferenceSchema()),
-  endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
-  user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
-  user_email: Type.String(
-    describe(
-      'Where the message goes: the address that the user, or the contact, had when it was recorded.',
-      'sam@example.com',
     ),
-  ),
-  date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
-})
+    lead_reference: nullable(leadReferenceSchema()),
+    endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
+    user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
+    user_email: Type.String(
+      describe(
+        'Where the message goes: the address that the user, or the contact, had when it was recorded.',
+        'sam@example.com',
+      ),
+    ),
+    date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
+  },
+)
 
 const notificationRecord = (notification: Notification) => {
   const { delivery, subject, userId, userEmail, date, endpointId } = notification
@@ -74,7 +75,7 @@ export const listNotifications = pagedListOperation({
   },
 })
 
-const NotificationWithAttempts = named('NotificationWithAttempts')({
+const NotificationWithAttempts = named('NotificationWithAttempts', {
   ...NotificationRecord.properties,
   attempts: Type.Array(AttemptRecord),
 })

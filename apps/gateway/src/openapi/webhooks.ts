@@ -10,7 +10,7 @@ import {
   QuoteItem,
 } from '@leadwire/contracts'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
+import { described, leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
 import { LeadSuspect } from '../leads/lead-duplicates'
 import { FieldChange } from '../leads/leads'
 import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
@@ -50,35 +50,37 @@ const ATTRIBUTES = {
 
 const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreatedQuoteItem' })
 
-const PayloadQuote = named('LeadCreatedQuote')({ ...Quote.properties, items: Type.Array(PayloadItem) })
+const PayloadQuote = named('LeadCreatedQuote', { ...Quote.properties, items: Type.Array(PayloadItem) })
 
-const PayloadLead = named(
+const PayloadLead = described(
   'LeadCreatedLead',
   'The lead as it was created. Its items have no `product_style`.',
-)({ ...Lead.properties, quotes: Type.Array(PayloadQuote), ...ATTRIBUTES })
+  { ...Lead.properties, quotes: Type.Array(PayloadQuote), ...ATTRIBUTES },
+)
 
-const UpdatedLead = named(
+const UpdatedLead = described(
   'LeadUpdatedLead',
   'The lead after the change, without its customer and quotes.',
-)({
-  ...LeadListItem.properties,
-  ...ATTRIBUTES,
-  changes: Type.Array(FieldChange, { description: 'What became another one.' }),
+  {
+    ...LeadListItem.properties,
+    ...ATTRIBUTES,
+    changes: Type.Array(FieldChange, { description: 'What became another one.' }),
+  },
+)
+
+const AddedAttachment = described('AttachmentAddedAttachment', 'Its url needs the bearer token.', {
+  ...Image.properties,
+  lead_reference: leadReferenceSchema(),
 })
 
-const AddedAttachment = named(
-  'AttachmentAddedAttachment',
-  'Its url needs the bearer token.',
-)({ ...Image.properties, lead_reference: leadReferenceSchema() })
+const ErasedLead = named('LeadErasedLead', { reference: leadReferenceSchema() })
 
-const ErasedLead = named('LeadErasedLead')({ reference: leadReferenceSchema() })
-
-const SuspectedLead = named('LeadDuplicateSuspectedLead')({
+const SuspectedLead = named('LeadDuplicateSuspectedLead', {
   reference: leadReferenceSchema(),
   suspects: Type.Array(LeadSuspect, { description: 'Earlier leads: the newest 20, newest first.' }),
 })
 
-const ReportedEndpoint = named('ReportedEndpoint')({
+const ReportedEndpoint = named('ReportedEndpoint', {
   id: Type.Integer({ examples: [1] }),
   host: Type.String({ description: 'Of its URL; the rest may hold secrets.', examples: ['crm.example.com'] }),
   description: nullableOf('string', 'Its description.', 'CRM'),
@@ -144,7 +146,7 @@ const pathItemOf = (type: EventType) => {
     ? `of the account that subscribes to \`${type}\`, as all do by default,`
     : `that subscribes to \`${type}\``
   // The interface's own event does not name its type.
-  const body = named(name)({ ...(!isDefault && { type: oneOf([type], undefined, type) }), data })
+  const body = named(name, { ...(!isDefault && { type: oneOf([type], undefined, type) }), data })
   const post = {
     operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
     tags: ['Events'],

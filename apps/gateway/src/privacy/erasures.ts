@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import {
   dataOf,
+  described,
   leadReferenceSchema,
   named,
   nullableOf,
@@ -12,14 +13,14 @@ import {
 import { DELIVERY_STATUSES } from '../deliveries/deliveries'
 import { describe, oneOf } from '../validation/fields'
 
-const ErasedPlace = named('ErasedPlace')({
+const ErasedPlace = named('ErasedPlace', {
   store: oneOf(['postgresql', 'object_store', 'jetstream'], undefined, 'postgresql'),
   what: Type.String(describe('What it is. Further kinds may be added.', 'customer')),
   count: nullableOf('integer', 'How many there were; null while it is to be done.', 1),
   erased_at: nullableTimestamp('When it was done.', '2026-11-21T09:30:00.123456Z'),
 })
 
-const Remains = named('ErasureRemains')({
+const Remains = named('ErasureRemains', {
   where: oneOf(
     ['imports', 'stream', 'wal', 'backups'],
     '`imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.',
@@ -31,10 +32,7 @@ const Remains = named('ErasureRemains')({
   ),
 })
 
-const ErasureReceiver = named(
-  'ErasureReceiver',
-  'An endpoint to which `lead.erased` is sent.',
-)({
+const ErasureReceiver = described('ErasureReceiver', 'An endpoint to which `lead.erased` is sent.', {
   endpoint_id: Type.Integer({ examples: [1] }),
   delivery_id: Type.Integer({ examples: [1] }),
   status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
@@ -44,10 +42,7 @@ const ErasureReceiver = named(
   ),
 })
 
-export const Erasure = named(
-  'Erasure',
-  "The receipt of a lead's erasure.",
-)({
+export const Erasure = described('Erasure', "The receipt of a lead's erasure.", {
   lead_reference: leadReferenceSchema(),
   status: oneOf(['running', 'done'], undefined, 'running'),
   requested_at: timestamp('When it was asked for.'),

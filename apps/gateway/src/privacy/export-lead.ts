@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, named, timestamp } from '../api/schemas'
+import { dataOf, described, named, timestamp } from '../api/schemas'
 import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
 import { ScheduledRecord } from '../scheduling/schedule'
@@ -14,22 +14,14 @@ import { describe, text } from '../validation/fields'
 const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
 
 const exportedEvent = (title: string, body: string, delivery: object) =>
-  Type.Object(
-    {
-      id: Type.String({ format: 'uuid' }),
-      created_at: timestamp('When it was stored.'),
-      body: Type.Unknown({ description: body }),
-      deliveries: Type.Array(
-        Type.Object({ ...delivery, attempts: Type.Array(AttemptRecord) }, { title: `${title}Delivery` }),
-      ),
-    },
-    { title },
-  )
+  named(title, {
+    id: Type.String({ format: 'uuid' }),
+    created_at: timestamp('When it was stored.'),
+    body: Type.Unknown({ description: body }),
+    deliveries: Type.Array(named(`${title}Delivery`, { ...delivery, attempts: Type.Array(AttemptRecord) })),
+  })
 
-const ExportedLead = named(
-  'ExportedLead',
-  'All that is held of a lead.',
-)({
+const ExportedLead = described('ExportedLead', 'All that is held of a lead.', {
   lead: ManagedLead,
   history: Type.Array(LeadHistoryEntry),
   appointments: Type.Array(ScheduledRecord),

@@ -13,7 +13,7 @@ import { UserRecord, userRecord } from '../users/users'
 /** As much as a call of a service that is not batched. */
 const COST = 4
 
-const UserCalendar = named('UserCalendar')({
+const UserCalendar = named('UserCalendar', {
   url: Type.String({
     format: 'uri',
     description:

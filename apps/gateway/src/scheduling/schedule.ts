@@ -4,12 +4,12 @@ import { idempotencyOf, replayable } from '../api/idempotency'
 import { leadListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { dataOf, leadReferenceSchema, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, described, leadReferenceSchema, named, nullableTimestamp, timestamp } from '../api/schemas'
 import { bodyOf } from '../body/body'
 import { describe, id, text } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 
-export const ScheduleFields = named('ScheduleRequest')({
+export const ScheduleFields = named('ScheduleRequest', {
   notify: Type.Boolean(describe('Whether to notify the user.', true)),
   user_id: id('User it is assigned to.', 1),
   date: text(
@@ -19,10 +19,7 @@ export const ScheduleFields = named('ScheduleRequest')({
   ),
 })
 
-export const Scheduled = named(
-  'Scheduled',
-  'An appointment or a callback.',
-)({
+export const Scheduled = described('Scheduled', 'An appointment or a callback.', {
   id: Type.Integer({ examples: [1] }),
   lead_reference: leadReferenceSchema(),
   user_id: Type.Integer({ examples: [1] }),
@@ -31,10 +28,7 @@ export const Scheduled = named(
   created_at: timestamp('When it was scheduled.'),
 })
 
-export const ScheduledRecord = named(
-  'ScheduledRecord',
-  'An appointment or a callback as it is now.',
-)({
+export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a callback as it is now.', {
   ...Scheduled.properties,
   cancelled_at: nullableTimestamp('Null until it is cancelled.'),
 })

@@ -18,7 +18,7 @@ const SCOPES_WORDS =
 /** The scopes of a publishable token. */
 const PUBLISHABLE: readonly Scope[] = ['leads:create']
 
-const CreateToken = named('CreateTokenRequest')({
+const CreateToken = named('CreateTokenRequest', {
   name: text('What the token is for.', 'Website form'),
   scopes: Type.Optional(
     Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
@@ -74,7 +74,7 @@ const CreateToken = named('CreateTokenRequest')({
   ),
 })
 
-const CreatedToken = named('CreatedToken')({
+const CreatedToken = named('CreatedToken', {
   ...TokenRecord.properties,
   token: Type.String({ description: 'The token itself, shown only here.', examples: ['lw_live_…'] }),
 })

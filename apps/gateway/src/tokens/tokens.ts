@@ -3,14 +3,11 @@ import { PORTAL_LINK, SCOPES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, listOf, named, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, described, listOf, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { endsSoon } from '../auth/token-verifier'
 import { describe, oneOf } from '../validation/fields'
 
-const OwnToken = named(
-  'OwnToken',
-  'What the token of the request may do.',
-)({
+const OwnToken = described('OwnToken', 'What the token of the request may do.', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['Website form'] }),
   scopes: Type.Array(oneOf([...SCOPES, PORTAL_LINK], '`portal-link`: the link was not opened yet.'), {
@@ -21,23 +18,24 @@ const OwnToken = named(
   expires_at: nullableTimestamp('Null when it does not expire.'),
 })
 
-export const TokenRecord = named(
+export const TokenRecord = described(
   'Token',
   'What is known of a bearer token. The token itself is shown once, when it is made.',
-)({
-  ...OwnToken.properties,
-  publishable: Type.Boolean(describe('It may stand in a public page.', false)),
-  origins: Type.Array(Type.String(), {
-    description: 'Of a publishable token: the origins of its pages.',
-    examples: [[]],
-  }),
-  return_url: nullableOf('string', 'Of a publishable token: where a plain form is sent back to.'),
-  honeypot: nullableOf('string', 'Of a publishable token: the form field that people leave empty.'),
-  last_used_at: nullableTimestamp('Null when it was never used.'),
-  revoked_at: nullableTimestamp('Null until it is revoked.'),
-  created_at: timestamp('When it was made.'),
-  expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
-})
+  {
+    ...OwnToken.properties,
+    publishable: Type.Boolean(describe('It may stand in a public page.', false)),
+    origins: Type.Array(Type.String(), {
+      description: 'Of a publishable token: the origins of its pages.',
+      examples: [[]],
+    }),
+    return_url: nullableOf('string', 'Of a publishable token: where a plain form is sent back to.'),
+    honeypot: nullableOf('string', 'Of a publishable token: the form field that people leave empty.'),
+    last_used_at: nullableTimestamp('Null when it was never used.'),
+    revoked_at: nullableTimestamp('Null until it is revoked.'),
+    created_at: timestamp('When it was made.'),
+    expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
+  },
+)
 
 const recordOfToken = recordOf(TokenRecord)
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, listOf, named, nullableTimestamp, timestamp } from '../api/schemas'
+import { dataOf, described, listOf, nullableTimestamp, timestamp } from '../api/schemas'
 import { text } from '../validation/fields'
 
 const userFields = {
@@ -9,10 +9,7 @@ const userFields = {
   name: text(undefined, 'Grace Hopper'),
 }
 
-export const UserRecord = named(
-  'User',
-  'Someone leads are assigned to.',
-)({
+export const UserRecord = described('User', 'Someone leads are assigned to.', {
   id: Type.Integer({ examples: [1] }),
   email: Type.String({ examples: ['sales@example.com'] }),
   name: Type.String({ examples: ['Grace Hopper'] }),
