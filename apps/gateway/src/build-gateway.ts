@@ -196,43 +196,43 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
       add(scope)
     })
   addRoutes((scope) => {
-    for (const add of OPERATIONS) add(scope, dependencies)
+    for (const [operationId, add] of Object.entries(OPERATIONS)) add(scope, dependencies, operationId)
   })
   addRoutes((scope) => {
     readMultipart(scope)
-    attachFile(scope, dependencies)
-    createImage(scope, dependencies)
+    attachFile(scope, dependencies, 'attachFile')
+    createImage(scope, dependencies, 'createImage')
   })
   addRoutes((scope) => {
     acceptMultipart(scope)
     captureLead(scope, dependencies)
     retrieveStamp(scope, dependencies)
   })
-  addRoutes((scope) => createImport(scope, dependencies))
+  addRoutes((scope) => createImport(scope, dependencies, 'createImport'))
   app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))
   app.register((scope) => serveSite(scope, config.PUBLIC_URL))
   refuseOthers()
   return app
 }
 
-// In the order of the OpenAPI document.
-const OPERATIONS = [
-  ...[listLeads, createLead, listLeadStatuses, retrieveLead, updateLead],
-  ...[scheduleAppointment, scheduleCallback, downloadAttachment],
-  ...[listAppointments, listCallbacks, listAttachments],
-  ...[rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar],
-  ...[createVisitorLead, createLeadBatch, upsertLead, retrieveManagedLead],
-  ...[listLeadDuplicates, markLeadDuplicate],
-  ...[listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson],
-  ...[retrieveAccount, retrieveReconciliation, updateAccount],
-  ...[listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar],
-  ...[listTokens, createToken, revokeToken, retrieveOwnToken],
-  ...[listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint],
-  ...[deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint],
-  ...[replayWebhookEndpoint, retrieveReplay, cancelReplay],
-  ...[createPortalLink, openPortalLink],
-  ...[listWebhookEndpointHealth, retrieveWebhookSources, listDeliveries, retrieveDelivery, retryDelivery],
-  ...[listEvents, listNotifications, retrieveNotification, retryNotification, listAudit],
-  ...[exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport],
+// By their names in the OpenAPI document, and in its order.
+const OPERATIONS = {
+  ...{ listLeads, createLead, listLeadStatuses, retrieveLead, updateLead },
+  ...{ scheduleAppointment, scheduleCallback, downloadAttachment },
+  ...{ listAppointments, listCallbacks, listAttachments },
+  ...{ rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar },
+  ...{ createVisitorLead, createLeadBatch, upsertLead, retrieveManagedLead },
+  ...{ listLeadDuplicates, markLeadDuplicate },
+  ...{ listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson },
+  ...{ retrieveAccount, retrieveReconciliation, updateAccount },
+  ...{ listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar },
+  ...{ listTokens, createToken, revokeToken, retrieveOwnToken },
+  ...{ listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint },
+  ...{ deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint },
+  ...{ replayWebhookEndpoint, retrieveReplay, cancelReplay },
+  ...{ createPortalLink, openPortalLink },
+  ...{ listWebhookEndpointHealth, retrieveWebhookSources, listDeliveries, retrieveDelivery, retryDelivery },
+  ...{ listEvents, listNotifications, retrieveNotification, retryNotification, listAudit },
+  ...{ exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport },
   serveAsset,
-]
+}

@@ -28,7 +28,6 @@ const accountRecord = recordOf(AccountRecord)
 
 export const retrieveAccount = operation({
   route: 'GET /manage/account',
-  operationId: 'retrieveAccount',
   summary: 'Retrieve the account',
   answer: dataOf(AccountRecord, 'The account.'),
   handler: async ({ accountId, clients, limits }) => {
@@ -39,7 +38,6 @@ export const retrieveAccount = operation({
 
 export const updateAccount = operation({
   route: 'PATCH /manage/account',
-  operationId: 'updateAccount',
   summary: 'Update the account',
   description: 'Changes what is given and leaves the rest.',
   body: Type.Partial(Type.Object(accountFields), { title: 'UpdateAccountRequest' }),

@@ -52,7 +52,6 @@ const isOlder = (a: AuditEntry, b: AuditEntry) => (a.at === b.at ? a.id < b.id :
 /** What was changed of an account: the entries of all services, merged. */
 export const listAudit = listOperation({
   route: 'GET /manage/audit',
-  operationId: 'listAudit',
   summary: 'List what was changed',
   description:
     'Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',

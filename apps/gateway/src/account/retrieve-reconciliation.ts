@@ -50,7 +50,6 @@ const reconciliationRecord = recordOf(ReconciliationRecord)
 
 export const retrieveReconciliation = operation({
   route: 'GET /manage/reconciliation',
-  operationId: 'retrieveReconciliation',
   summary: 'Retrieve the last reconciliation',
   description:
     'What the check came to that goes over new leads, their events and open deliveries each minute. A finding stays until a later check explains it.',

@@ -38,14 +38,15 @@ export interface Call<Fields> extends Omit<Dependencies, OfRoutes> {
   valid: (find?: (fields: Record<string, unknown>) => Promise<FieldErrors>) => Promise<Fields>
 }
 
-interface Operation<Schema extends TObject> extends Omit<Description, 'scopes' | 'tag' | 'params'> {
+interface Operation<Schema extends TObject>
+  extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params'> {
   /** Such as `GET /leads/:reference`. */
   route: `${Method} /${string}`
   /** The scopes of which a token needs one, by default those of `scopesOf`; null needs no token. */
   scope?: Scope | typeof PORTAL_LINK | readonly Scope[] | null
   /** Whether tokens of one endpoint may use it; by default they may below their `/manage/webhook-endpoints/:id`. */
   endpointTokens?: boolean
-  /** `Management` by default. */
+  /** By default `Webhooks` for what is about endpoints and deliveries, else `Management`. */
   tag?: string
   body?: Schema
   /** By default those that the route names, `:reference` or `:id`. */
@@ -67,7 +68,7 @@ interface Operation<Schema extends TObject> extends Omit<Description, 'scopes' |
 /** What describes an operation whose handler is made elsewhere. */
 export type About = Pick<
   Operation<TObject>,
-  'route' | 'operationId' | 'tag' | 'summary' | 'description' | 'scope' | 'endpointTokens'
+  'route' | 'tag' | 'summary' | 'description' | 'scope' | 'endpointTokens'
 >
 
 export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>
@@ -93,10 +94,12 @@ const paramsOf = (url: string) =>
 
 const ENDPOINT = '/manage/webhook-endpoints/:id'
 
+const isAboutWebhooks = (url: string) => /^\/manage\/(webhook-|deliveries)/.test(url)
+
 /** What the management API needs: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
 const scopesOf = (method: Method, url: string): Scope[] => {
   const managing = method === 'GET' ? 'manage:read' : 'manage'
-  return /^\/manage\/(webhook-|deliveries)/.test(url) ? ['webhooks', managing] : [managing]
+  return isAboutWebhooks(url) ? ['webhooks', managing] : [managing]
 }
 
 /** For a token of one endpoint there is no other. */
@@ -114,13 +117,18 @@ const send = (reply: FastifyReply, result: Result) => {
     .send(isJson ? result : JSON.stringify({ data: result }))
 }
 
-/** Makes the function that adds an operation to the API and to the OpenAPI document. */
+/**
+ * Adds an operation to the API and to the OpenAPI document. Clients that are made of the document call it by its `operationId`: the name
+ * under which it is listed in build-gateway.ts.
+ */
+export type AddOperation = (app: FastifyInstance, dependencies: Dependencies, operationId: string) => void
+
 export const operation =
   <Schema extends TObject>({
     route,
     scope,
     endpointTokens,
-    tag = 'Management',
+    tag,
     checks,
     bodyLimit = 1024 * 1024,
     savesResponse = false,
@@ -128,8 +136,8 @@ export const operation =
     waits = false,
     handler,
     ...description
-  }: Operation<Schema>) =>
-  (app: FastifyInstance, dependencies: Dependencies): void => {
+  }: Operation<Schema>): AddOperation =>
+  (app, dependencies, operationId) => {
     const { authenticate, recheck, limitRequests, createCheck, clients, admission, receiveUpload } =
       dependencies
     const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, captureDaily, now, logger } =
@@ -190,7 +198,13 @@ export const operation =
         return send(reply, result)
       },
     }
-    const schema = describeOperation({ tag, idempotent: savesResponse, ...description, scopes, params })
+    const schema = describeOperation({
+      operationId,
+      tag: tag ?? (isAboutWebhooks(url) ? 'Webhooks' : 'Management'),
+      idempotent: savesResponse,
+      ...description,
+      ...{ scopes, params },
+    })
     app.route({ ...options, method, url, schema, exposeHeadRoute: !sendsFile })
     // Fastify's own HEAD would read the file to its end and throw it away.
     if (sendsFile) app.route({ ...options, method: 'HEAD', url, schema: { hide: true } })

@@ -134,8 +134,6 @@ export const deliveryWithName = async (call: Call<unknown>, delivery: Delivery |
 
 export const listDeliveries = pagedListOperation({
   route: 'GET /manage/deliveries',
-  operationId: 'listDeliveries',
-  tag: 'Webhooks',
   summary: 'List deliveries',
   endpointTokens: true,
   description:
@@ -197,8 +195,6 @@ const findDelivery = async (call: Call<unknown>) => {
 
 export const retrieveDelivery = operation({
   route: 'GET /manage/deliveries/:id',
-  operationId: 'retrieveDelivery',
-  tag: 'Webhooks',
   summary: 'Retrieve a delivery',
   endpointTokens: true,
   description: 'With every attempt that was made, and what each sends.',
@@ -215,8 +211,6 @@ export const retrieveDelivery = operation({
 
 export const retryDelivery = operation({
   route: 'POST /manage/deliveries/:id/retry',
-  operationId: 'retryDelivery',
-  tag: 'Webhooks',
   summary: 'Attempt a delivery again',
   endpointTokens: true,
   description:

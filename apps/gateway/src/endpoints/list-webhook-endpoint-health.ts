@@ -31,8 +31,6 @@ const healthRecord = recordOf(Health)
 
 export const listWebhookEndpointHealth = operation({
   route: 'GET /manage/webhook-endpoint-health',
-  operationId: 'listWebhookEndpointHealth',
-  tag: 'Webhooks',
   summary: 'Show how webhook endpoints are doing',
   endpointTokens: true,
   answer: listOf(Health, "One record for each of the account's endpoints that the token sees."),

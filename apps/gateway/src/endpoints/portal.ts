@@ -16,8 +16,6 @@ const PortalLink = named('PortalLink', {
 
 export const createPortalLink = operation({
   route: 'POST /manage/webhook-endpoints/:id/portal',
-  operationId: 'createPortalLink',
-  tag: 'Webhooks',
   summary: 'Create a link to the console for one webhook endpoint',
   description:
     'For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it. A token that expires within 9 hours can not create a link.',
@@ -49,7 +47,6 @@ const PortalSession = named('PortalSession', {
 
 export const openPortalLink = operation({
   route: 'POST /portal-sessions',
-  operationId: 'openPortalLink',
   tag: 'Webhooks',
   summary: 'Open a portal link',
   description:

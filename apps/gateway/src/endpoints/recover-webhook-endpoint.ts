@@ -34,8 +34,6 @@ const recoveredRecord = recordOf(Recovered)
 
 export const recoverWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/recover',
-  operationId: 'recoverWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Attempt deliveries again',
   description:
     'One more attempt of every delivery of this endpoint that is of the `state`, ten a second, the oldest events first: a replay since a time, of what has a delivery. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.',

@@ -69,8 +69,6 @@ const POLL_MS = 50
 
 export const replayWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/replay',
-  operationId: 'replayWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Replay events',
   description:
     'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept; with a token of one endpoint, everything since the endpoint was created. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
@@ -128,8 +126,6 @@ const keyOf = ({ pathId, accountId }: Pick<Call<unknown>, 'pathId' | 'accountId'
 
 export const retrieveReplay = operation({
   route: 'GET /manage/webhook-endpoints/:id/replay/:replay_id',
-  operationId: 'retrieveReplay',
-  tag: 'Webhooks',
   summary: 'Retrieve a replay',
   description: 'How far it is. It is deleted some time after its end, as deliveries are (30 days).',
   params,
@@ -140,8 +136,6 @@ export const retrieveReplay = operation({
 
 export const cancelReplay = operation({
   route: 'DELETE /manage/webhook-endpoints/:id/replay/:replay_id',
-  operationId: 'cancelReplay',
-  tag: 'Webhooks',
   summary: 'Cancel a replay',
   description: 'What is enqueued is still sent. A replay that has ended stays as it is.',
   params,

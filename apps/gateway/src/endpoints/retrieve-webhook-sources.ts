@@ -11,8 +11,6 @@ const WebhookSources = named('WebhookSources', {
 
 export const retrieveWebhookSources = operation({
   route: 'GET /manage/webhook-sources',
-  operationId: 'retrieveWebhookSources',
-  tag: 'Webhooks',
   summary: 'Show where webhooks come from',
   description: "For allow-lists of receivers. Check each webhook's signature all the same.",
   endpointTokens: true,

@@ -25,8 +25,6 @@ const RotatedEndpoint = named('RotatedWebhookEndpoint', {
 
 export const rotateWebhookSecret = operation({
   route: 'POST /manage/webhook-endpoints/:id/rotate-secret',
-  operationId: 'rotateWebhookSecret',
-  tag: 'Webhooks',
   summary: "Rotate a webhook endpoint's secret",
   description:
     'Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.',

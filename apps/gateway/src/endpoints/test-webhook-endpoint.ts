@@ -62,8 +62,6 @@ const POLL_MS = 100
 
 export const testWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/test',
-  operationId: 'testWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Send a sample to a webhook endpoint',
   description:
     'A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.',

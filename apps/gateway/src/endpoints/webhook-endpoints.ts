@@ -16,8 +16,6 @@ import {
 
 export const listWebhookEndpoints = operation({
   route: 'GET /manage/webhook-endpoints',
-  operationId: 'listWebhookEndpoints',
-  tag: 'Webhooks',
   summary: 'List webhook endpoints',
   endpointTokens: true,
   answer: listOf(EndpointRecord, "The account's endpoints that the token sees."),
@@ -41,8 +39,6 @@ const CreatedEndpoint = named('CreatedWebhookEndpoint', {
 
 export const createWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints',
-  operationId: 'createWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Create a webhook endpoint',
   body: CreateWebhookEndpoint,
   savesResponse: true,
@@ -71,8 +67,6 @@ const recoveryRecord = recordOf(RecoveryRecord)
 
 export const retrieveWebhookEndpoint = operation({
   route: 'GET /manage/webhook-endpoints/:id',
-  operationId: 'retrieveWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Retrieve a webhook endpoint',
   answer: dataOf(RetrievedEndpoint, 'The endpoint, without its secret.'),
   handler: async ({ pathId, accountId, clients, limits }) => {
@@ -95,8 +89,6 @@ const ENDPOINT_TOKEN_FIELDS = ['url', 'description', 'enabled', 'headers']
 
 export const updateWebhookEndpoint = operation({
   route: 'PATCH /manage/webhook-endpoints/:id',
-  operationId: 'updateWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Update a webhook endpoint',
   description:
     'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
@@ -119,8 +111,6 @@ export const updateWebhookEndpoint = operation({
 
 export const deleteWebhookEndpoint = operation({
   route: 'DELETE /manage/webhook-endpoints/:id',
-  operationId: 'deleteWebhookEndpoint',
-  tag: 'Webhooks',
   summary: 'Delete a webhook endpoint',
   description: 'What is pending for it is cancelled. A token of one endpoint can disable it instead.',
   endpointTokens: false,

@@ -140,7 +140,6 @@ const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs
 
 export const listEvents = operation({
   route: 'GET /manage/events',
-  operationId: 'listEvents',
   tag: 'Webhooks',
   scope: SCOPE,
   summary: 'List events',

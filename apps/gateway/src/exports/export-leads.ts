@@ -45,7 +45,6 @@ async function* textOf(
 
 export const exportLeads = operation({
   route: 'GET /manage/exports',
-  operationId: 'exportLeads',
   summary: 'Export leads',
   description:
     'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as GET /manage/leads/{reference} shows it, or as CSV with a header. Either can be imported again: leads with an `external_id` are then changed instead. A connection that breaks off says that the file is not complete. An account may have four exports at once.',

@@ -35,7 +35,6 @@ What is refused says why. A file input that was left empty is ignored. Parts in 
 /** Interface: Attach a file. */
 export const attachFile = operation({
   route: 'POST /leads/:reference/attachments',
-  operationId: 'attachFile',
   tag: 'Attachments',
   summary: 'Attach a file',
   description: TAKEN,

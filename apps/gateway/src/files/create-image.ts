@@ -24,7 +24,6 @@ const ImageForm = named('CreateImageRequest', {
 /** POST /manage/images: an image that quote items can refer to. */
 export const createImage = operation({
   route: 'POST /manage/images',
-  operationId: 'createImage',
   summary: 'Send an image',
   description: 'Anyone may read it at its url, for ever.',
   idempotent: true,

@@ -20,7 +20,6 @@ const dispositionOf = (fileName: string): string => {
 
 export const downloadAttachment = operation({
   route: 'GET /leads/:reference/attachments/:id',
-  operationId: 'downloadAttachment',
   tag: 'Attachments',
   summary: 'Download an attachment',
   scope: 'leads:read',
@@ -53,7 +52,6 @@ export const downloadAttachment = operation({
 
 export const listAttachments = leadListOperation({
   route: 'GET /leads/:reference/attachments',
-  operationId: 'listAttachments',
   tag: 'Attachments',
   summary: 'List attachments',
   record: Image,

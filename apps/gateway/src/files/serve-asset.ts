@@ -12,7 +12,6 @@ const TYPES = new Map<string, string>(
 
 export const serveAsset = operation({
   route: 'GET /assets/images/:file',
-  operationId: 'serveAsset',
   tag: 'Assets',
   summary: 'Get an image',
   description: 'Anyone may. An image never changes: keep it for as long as you like.',

@@ -2,9 +2,7 @@ import { PassThrough, Readable } from 'node:stream'
 import type { UploadedFile } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../api/dependencies'
-import { type Call, operation } from '../api/operation'
+import { type AddOperation, type Call, operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { charsetOf } from '../body/body'
 import { recordUploadOnce } from '../files/record-upload-once'
@@ -45,14 +43,13 @@ const receiveBody = (
 }
 
 /** Stores a file of leads, which the import worker creates afterwards. `app` is a scope that reads these media types alone. */
-export const createImport = (app: FastifyInstance, dependencies: Dependencies): void => {
+export const createImport: AddOperation = (app, dependencies, operationId) => {
   const { importMaxBytes } = dependencies
   app.addHook('onResponse', async () => dependencies.wakeImports())
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(Object.keys(IMPORT_TYPES), (_request, payload, done) => done(null, payload))
   operation({
     route: 'POST /manage/imports',
-    operationId: 'createImport',
     summary: 'Import leads',
     description:
       'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` and `attributes` as JSON in a cell, or an attribute in a column such as `attributes.utm_source`. A row with an `external_id` changes the lead that has it, if there is one, as PUT /manage/leads/external does: an empty cell clears, a column that is not there leaves what is. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.',
@@ -82,5 +79,5 @@ export const createImport = (app: FastifyInstance, dependencies: Dependencies): 
           ),
       })
     },
-  })(app, dependencies)
+  })(app, dependencies, operationId)
 }

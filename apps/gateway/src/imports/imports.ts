@@ -36,7 +36,6 @@ const ImportFault = described('ImportFault', 'A row of an import that was refuse
 
 export const listImports = listOperation({
   route: 'GET /manage/imports',
-  operationId: 'listImports',
   summary: 'List imports',
   description:
     'Newest first. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
@@ -51,7 +50,6 @@ export const listImports = listOperation({
 
 export const retrieveImport = operation({
   route: 'GET /manage/imports/:id',
-  operationId: 'retrieveImport',
   summary: 'Retrieve an import',
   description: 'How far it is. An import that ended 30 days ago is deleted.',
   answer: dataOf(ImportRecord, 'The import.'),
@@ -61,7 +59,6 @@ export const retrieveImport = operation({
 
 export const cancelImport = operation({
   route: 'POST /manage/imports/:id/cancel',
-  operationId: 'cancelImport',
   summary: 'Cancel an import',
   description: 'Leads that were created stay. An import that has ended stays as it is.',
   answer: dataOf(ImportRecord, 'The import as it is now.'),
@@ -71,7 +68,6 @@ export const cancelImport = operation({
 
 export const listImportFaults = listOperation({
   route: 'GET /manage/imports/:id/faults',
-  operationId: 'listImportFaults',
   summary: 'List the rows of an import that were refused',
   description:
     'In the order of the file. The first 10,000 are kept, and `rows_failed` counts all. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',

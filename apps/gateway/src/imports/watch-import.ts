@@ -42,7 +42,6 @@ async function* eventsOf(
 
 export const watchImport = operation({
   route: 'GET /manage/imports/:id/events',
-  operationId: 'watchImport',
   summary: 'Watch an import',
   description:
     'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',

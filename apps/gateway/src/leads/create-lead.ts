@@ -68,7 +68,6 @@ const leadCreation =
 /** Interface: Create Lead. */
 export const createLead = operation({
   route: 'POST /leads',
-  operationId: 'createLead',
   tag: 'Leads',
   summary: 'Create a lead',
   description:
@@ -84,7 +83,6 @@ export const createLead = operation({
 
 export const createVisitorLead = operation({
   route: 'POST /manage/leads',
-  operationId: 'createVisitorLead',
   summary: "Create a visitor's lead",
   description:
     'Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.',

@@ -15,7 +15,6 @@ export const LeadSuspect = described('LeadSuspect', 'A lead that may be of the s
 
 export const listLeadDuplicates = operation({
   route: 'GET /manage/leads/:reference/duplicates',
-  operationId: 'listLeadDuplicates',
   summary: "List a lead's suspected duplicates",
   description:
     'Leads whose customer has the same e-mail address, the same telephone number, or the same name and postcode, and that were created at most `DUPLICATE_WINDOW` (90 days) before or after this one: the newest 20, newest first. A new lead is found within seconds, an erased one never.',
@@ -37,7 +36,6 @@ const LeadDuplicate = named('MarkLeadDuplicateRequest', {
 
 export const markLeadDuplicate = operation({
   route: 'POST /manage/leads/:reference/duplicate-of',
-  operationId: 'markLeadDuplicate',
   summary: 'Mark a lead as a duplicate',
   description:
     'Sets the status `duplicate` and links the lead to another, which may not be a duplicate itself. With null the link goes, and the status is again what it was, unless it was changed meanwhile.',

@@ -16,7 +16,6 @@ const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 /** Interface: List Lead Statuses. */
 export const listLeadStatuses = operation({
   route: 'GET /leads/statuses',
-  operationId: 'listLeadStatuses',
   tag: 'Leads',
   summary: 'List lead statuses',
   scope: 'leads:read',
@@ -27,7 +26,6 @@ export const listLeadStatuses = operation({
 /** Interface: Retrieve Lead. */
 export const retrieveLead = operation({
   route: 'GET /leads/:reference',
-  operationId: 'retrieveLead',
   tag: 'Leads',
   summary: 'Retrieve a lead',
   scope: 'leads:read',
@@ -42,7 +40,6 @@ export const retrieveLead = operation({
 
 export const retrieveManagedLead = operation({
   route: 'GET /manage/leads/:reference',
-  operationId: 'retrieveManagedLead',
   summary: 'Retrieve a lead with its attributes',
   description: 'What Retrieve Lead shows, with what only the management interface knows of the lead.',
   etag: 'read',
@@ -92,7 +89,6 @@ export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a l
 
 export const listLeadHistory = leadListOperation({
   route: 'GET /manage/leads/:reference/history',
-  operationId: 'listLeadHistory',
   summary: "List a lead's history",
   description: 'Who created and changed a lead, when and how.',
   scope: 'manage:read',

@@ -35,7 +35,6 @@ const findLeads = async (call: Call<LeadQuery>, page: number): Promise<Buffer> =
 /** Interface: Get Leads. */
 export const listLeads = operation({
   route: 'GET /leads',
-  operationId: 'listLeads',
   tag: 'Leads',
   summary: 'Get leads',
   description:

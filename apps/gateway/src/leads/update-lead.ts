@@ -20,7 +20,6 @@ const UpdateLead = Type.Partial(
 /** Interface: Update Lead. */
 export const updateLead = operation({
   route: 'PATCH /leads/:reference',
-  operationId: 'updateLead',
   tag: 'Leads',
   summary: 'Update a lead',
   description:

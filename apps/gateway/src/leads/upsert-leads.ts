@@ -16,7 +16,6 @@ import { elementTexts, imagesOf } from './visitor-lead'
 
 export const upsertLead = operation({
   route: 'PUT /manage/leads/external/:external_id',
-  operationId: 'upsertLead',
   summary: 'Create or change a lead by your own id',
   description:
     'Creates a lead with this external id and sends Lead Created, or changes the lead that has it and sends `lead.updated`. What changes nothing sends nothing. Requests with one id at once make one lead. The erasure of a lead frees its id. With If-Match nothing is written unless the lead has this ETag; `*`: unless there is one.',
@@ -88,7 +87,6 @@ const rowsOf = (leads: unknown): unknown[] => {
 
 export const createLeadBatch = operation({
   route: 'POST /manage/leads/batch',
-  operationId: 'createLeadBatch',
   summary: 'Create or change up to 100 leads',
   description:
     'Each is created as POST /manage/leads does, or with an `external_id` created or changed as PUT /manage/leads/external does. A lead that is refused has its errors in the answer, and the others are written all the same. Leads with one `external_id` are written one after the other.',

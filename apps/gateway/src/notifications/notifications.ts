@@ -62,7 +62,6 @@ const notificationRecord = (notification: Notification) => {
 
 export const listNotifications = pagedListOperation({
   route: 'GET /manage/notifications',
-  operationId: 'listNotifications',
   tag: 'Notifications',
   summary: 'List notifications',
   what: 'notifications',
@@ -82,7 +81,6 @@ const NotificationWithAttempts = named('NotificationWithAttempts', {
 
 export const retrieveNotification = operation({
   route: 'GET /manage/notifications/:id',
-  operationId: 'retrieveNotification',
   tag: 'Notifications',
   summary: 'Retrieve a notification',
   description: 'With every attempt that was made.',
@@ -96,7 +94,6 @@ export const retrieveNotification = operation({
 
 export const retryNotification = operation({
   route: 'POST /manage/notifications/:id/retry',
-  operationId: 'retryNotification',
   tag: 'Notifications',
   summary: 'Attempt a notification again',
   description:

@@ -59,7 +59,6 @@ export const Erasure = described('Erasure', "The receipt of a lead's erasure.", 
 
 export const eraseLead = operation({
   route: 'POST /manage/leads/:reference/erase',
-  operationId: 'eraseLead',
   tag: 'Privacy',
   summary: "Erase a lead's personal data",
   description:
@@ -74,7 +73,6 @@ export const eraseLead = operation({
 
 export const retrieveErasure = operation({
   route: 'GET /manage/leads/:reference/erasure',
-  operationId: 'retrieveErasure',
   tag: 'Privacy',
   summary: "Retrieve the receipt of a lead's erasure",
   description: '404 for a lead whose erasure was not requested.',

@@ -107,7 +107,6 @@ const exportedLead = async (
 
 export const exportLead = operation({
   route: 'GET /manage/leads/:reference/export',
-  operationId: 'exportLead',
   tag: 'Privacy',
   summary: 'Export all that is held of a lead',
   description:
@@ -129,7 +128,6 @@ const PersonQuery = Type.Partial(
 
 export const exportPerson = listOperation({
   route: 'GET /manage/persons/export',
-  operationId: 'exportPerson',
   tag: 'Privacy',
   summary: 'Export all that is held of a person',
   description:

@@ -25,7 +25,6 @@ const UserCalendar = named('UserCalendar', {
 
 export const createUserCalendar = operation({
   route: 'POST /manage/users/:id/calendar',
-  operationId: 'createUserCalendar',
   summary: "Make the address of a user's calendar",
   description:
     "A calendar that programs can subscribe to, with the user's appointments and callbacks. An address made before stops working.",
@@ -42,7 +41,6 @@ export const createUserCalendar = operation({
 
 export const revokeUserCalendar = operation({
   route: 'DELETE /manage/users/:id/calendar',
-  operationId: 'revokeUserCalendar',
   summary: "Revoke the address of a user's calendar",
   description: 'It stops working at once.',
   answer: dataOf(UserRecord, 'The user, without a calendar.'),
@@ -95,7 +93,6 @@ const calendarOf = async (title: string, entries: CalendarEntry[]): Promise<stri
 
 export const readCalendar = operation({
   route: 'GET /calendars/:secret.ics',
-  operationId: 'readCalendar',
   tag: 'Scheduling',
   summary: "Read a user's calendar",
   description:

@@ -27,13 +27,12 @@ const CancelQuery = Type.Partial(
 
 interface Change {
   subject: 'appointment' | 'callback'
-  operationId: string
   summary: string
   change: (call: Call<unknown>, change: EntryChange) => Promise<{ body: Uint8Array }>
 }
 
-const described = ({ subject, operationId, summary }: Change) => ({
-  ...{ operationId, summary, tag: 'Scheduling', scope: 'leads' as const },
+const described = ({ subject, summary }: Change) => ({
+  ...{ summary, tag: 'Scheduling', scope: 'leads' as const },
   params: Type.Object({
     ...LeadParams.properties,
     id: Type.Integer({ minimum: 1, description: `The ${subject}'s id.`, examples: [1] }),
@@ -85,28 +84,24 @@ const cancelOperation = (given: Change) =>
 
 export const rescheduleAppointment = rescheduleOperation({
   subject: 'appointment',
-  operationId: 'rescheduleAppointment',
   summary: 'Reschedule an appointment',
   change: ({ clients, limits }, change) => clients.leads.rescheduleAppointment({ change }, limits),
 })
 
 export const rescheduleCallback = rescheduleOperation({
   subject: 'callback',
-  operationId: 'rescheduleCallback',
   summary: 'Reschedule a callback',
   change: ({ clients, limits }, change) => clients.leads.rescheduleCallback({ change }, limits),
 })
 
 export const cancelAppointment = cancelOperation({
   subject: 'appointment',
-  operationId: 'cancelAppointment',
   summary: 'Cancel an appointment',
   change: ({ clients, limits }, change) => clients.leads.cancelAppointment({ change }, limits),
 })
 
 export const cancelCallback = cancelOperation({
   subject: 'callback',
-  operationId: 'cancelCallback',
   summary: 'Cancel a callback',
   change: ({ clients, limits }, change) => clients.leads.cancelCallback({ change }, limits),
 })

@@ -35,7 +35,6 @@ export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a
 
 interface Scheduling {
   route: `POST /leads/:reference/${string}`
-  operationId: string
   summary: string
   answer: string
   /** Resolves with the JSON of the response. */
@@ -71,7 +70,6 @@ const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>
 /** Interface: Schedule Appointment. */
 export const scheduleAppointment = scheduleOperation({
   route: 'POST /leads/:reference/appointments',
-  operationId: 'scheduleAppointment',
   summary: 'Schedule an appointment',
   answer: 'The appointment.',
   create: ({ clients, limits }, appointment) => clients.leads.scheduleAppointment({ appointment }, limits),
@@ -80,7 +78,6 @@ export const scheduleAppointment = scheduleOperation({
 /** Interface: Schedule Callback. */
 export const scheduleCallback = scheduleOperation({
   route: 'POST /leads/:reference/callbacks',
-  operationId: 'scheduleCallback',
   summary: 'Schedule a callback',
   answer: 'The callback.',
   create: ({ clients, limits }, callback) => clients.leads.scheduleCallback({ callback }, limits),
@@ -88,7 +85,6 @@ export const scheduleCallback = scheduleOperation({
 
 export const listAppointments = leadListOperation({
   route: 'GET /leads/:reference/appointments',
-  operationId: 'listAppointments',
   tag: 'Scheduling',
   summary: 'List appointments',
   record: ScheduledRecord,
@@ -97,7 +93,6 @@ export const listAppointments = leadListOperation({
 
 export const listCallbacks = leadListOperation({
   route: 'GET /leads/:reference/callbacks',
-  operationId: 'listCallbacks',
   tag: 'Scheduling',
   summary: 'List callbacks',
   record: ScheduledRecord,

@@ -156,7 +156,6 @@ const publishableErrors = ({
 
 export const createToken = operation({
   route: 'POST /manage/tokens',
-  operationId: 'createToken',
   summary: 'Create a token',
   description:
     'A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.',

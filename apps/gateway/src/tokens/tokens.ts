@@ -50,7 +50,6 @@ export const tokenRecord = (token: Token, now: number) => ({
 
 export const listTokens = operation({
   route: 'GET /manage/tokens',
-  operationId: 'listTokens',
   summary: 'List tokens',
   answer: listOf(TokenRecord, "The account's tokens, without the tokens themselves."),
   handler: async ({ accountId, clients, limits, now }) => {
@@ -63,7 +62,6 @@ const ownToken = recordOf(OwnToken)
 
 export const retrieveOwnToken = operation({
   route: 'GET /token',
-  operationId: 'retrieveOwnToken',
   scope: SCOPES,
   endpointTokens: true,
   summary: 'Retrieve the token of the request',
@@ -73,7 +71,6 @@ export const retrieveOwnToken = operation({
 
 export const revokeToken = operation({
   route: 'DELETE /manage/tokens/:id',
-  operationId: 'revokeToken',
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
   answer: dataOf(TokenRecord, 'The revoked token.'),

@@ -24,7 +24,6 @@ export const userRecord = recordOf(UserRecord)
 
 export const listUsers = operation({
   route: 'GET /manage/users',
-  operationId: 'listUsers',
   summary: 'List users',
   answer: listOf(UserRecord, "The account's users, without those who were removed."),
   handler: async ({ accountId, clients, limits }) => {
@@ -35,7 +34,6 @@ export const listUsers = operation({
 
 export const createUser = operation({
   route: 'POST /manage/users',
-  operationId: 'createUser',
   summary: 'Create a user',
   body: Type.Object(userFields, { title: 'CreateUserRequest' }),
   savesResponse: true,
@@ -48,7 +46,6 @@ export const createUser = operation({
 
 export const retrieveUser = operation({
   route: 'GET /manage/users/:id',
-  operationId: 'retrieveUser',
   summary: 'Retrieve a user',
   description: 'Also one that was removed.',
   answer: dataOf(UserRecord, 'The user.'),
@@ -60,7 +57,6 @@ export const retrieveUser = operation({
 
 export const updateUser = operation({
   route: 'PATCH /manage/users/:id',
-  operationId: 'updateUser',
   summary: 'Update a user',
   description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
   body: Type.Partial(Type.Object(userFields), { title: 'UpdateUserRequest' }),
@@ -75,7 +71,6 @@ export const updateUser = operation({
 
 export const removeUser = operation({
   route: 'DELETE /manage/users/:id',
-  operationId: 'removeUser',
   summary: 'Remove a user',
   description:
     'The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.',
