@@ -8,29 +8,42 @@ import type { Dependencies } from '../api/dependencies'
 import { describeOperation } from '../api/describe-operation'
 import { REQUEST_ID } from '../api/headers'
 import { requestFingerprint } from '../api/idempotency'
+import { bodyOf } from '../body/body'
+import { FORMATS } from '../files/attach-file'
+import {
+  discardFiles,
+  type FormFile,
+  type FormRules,
+  type ReceivedForm,
+  receiveForm,
+  storedFile,
+} from '../files/receive-form'
 import { createCaptured, traceparentOf } from '../leads/create-lead'
 import { visitorOf } from '../leads/lead-fields'
 import { addErrors } from '../validation/errors'
 import { attributesOf, CaptureForm, capturedLead } from './capture-fields'
 import { createFindToken, TokenParams } from './find-token'
 import { PAGE_HEADERS, receivedPage, refusedPage } from './pages'
-import {
-  discardFiles,
-  type FormFile,
-  isMultipart,
-  MAX_FILES,
-  type ReceivedForm,
-  receiveForm,
-} from './receive-form'
 import { isOfProgram } from './stamp'
 
 const BODY_LIMIT = 1024 * 1024
+const MAX_FILES = 3
 const MAX_FORM_BYTES = (10 * MAX_FILES + 1) * 1024 * 1024
 /** As long as a request without files may take. */
 const REQUEST_LIMIT_MS = 10_000
 /** The same form again within this time is the same lead. */
 const SAME_FORM_S = 600
 const RETRY_MS = 50
+
+const MULTIPART: FormRules = {
+  terms: { collection: 'attachments', formats: FORMATS.join(), keep: true, sha256: true },
+  refusalOf: (_part, { files }) =>
+    files.length === MAX_FILES ? `A form may have ${MAX_FILES} files.` : undefined,
+  // More than a description has.
+  maxFieldBytes: 64 * 1024,
+}
+
+const isMultipart = ({ headers }: FastifyRequest) => /^multipart\//i.test(headers['content-type'] ?? '')
 
 /** A new line is in no Idempotency-Key of a client. */
 const keyOf = (tokenId: number, fingerprint: Buffer, what: string) => ({
@@ -95,13 +108,7 @@ const attachFiles = async (
   for (let next = files.shift(); next; next = files.shift()) {
     const { fileName, upload } = next
     const fingerprint = Buffer.from(upload.sha256, 'hex')
-    const file = {
-      name: fileName,
-      fileName,
-      fileSize: upload.size,
-      contentType: upload.content_type,
-      key: upload.key,
-    }
+    const file = { name: fileName, ...storedFile(next) }
     const asked = {
       ...{ accountId, reference, file, baseUrl: addressOf(request), claimId: '' },
       idempotency: keyOf(tokenId, fingerprint, `${reference} ${upload.sha256}`),
@@ -170,7 +177,9 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
   }
 
   const capture = async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
-    const form = await receiveForm(dependencies, request, reply)
+    const form: ReceivedForm = isMultipart(request)
+      ? await receiveForm(dependencies, request, reply, MULTIPART)
+      : { ...bodyOf(request), files: [] }
     // From now: the form may have taken long to arrive.
     const limits = { ...limitsOf(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
     try {

@@ -2,7 +2,9 @@ import type { Idempotency, UploadedFile } from '@leadwire/contracts'
 import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
 import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
 import type { Call } from '../api/operation'
-import { discardStoredFile, type ReceivedFile, receiveFile } from './receive-file'
+import type { Part } from '../body/read-multipart'
+import { addErrors } from '../validation/errors'
+import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
 
 interface Saved {
   body: Uint8Array
@@ -84,19 +86,35 @@ export const recordUploadOnce = async <Received extends { upload: UploadedFile }
   }
 }
 
+/** Reads a form with one file. Throws invalid with every error, the file's own among them; then no file is kept. */
+const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']) => {
+  let isGiven = false
+  const refusalOf = ({ name }: Part) => {
+    if (name !== 'file' || isGiven) return 'Only one file can be sent, as the field file.'
+    isGiven = true
+    return undefined
+  }
+  const form = await receiveForm(call, call.request, call.reply, { terms, refusalOf })
+  const addError = (message: string) => {
+    form.errors = addErrors(form.errors, { file: [message] })
+  }
+  if ('file' in form.fields) addError('The file must be a file.')
+  else if (!isGiven && !form.errors['file']) addError('The file field is required.')
+  const { value: fields, errors = {} } = call.check(form)
+  const [file] = form.files
+  if (fields && file) return { ...file, fields }
+  await discardFiles(call, form.files)
+  throw ServiceError.invalid(errors)
+}
+
 /** Receives and records the file of a form. */
 export const recordFileOnce = <Fields>(
   call: Call<Fields>,
   { collection, formats }: { collection: 'attachments' | 'images'; formats: readonly string[] },
-  record: (
-    fields: Fields,
-    file: { fileName: string; fileSize: number; contentType: string; key: string },
-    saveUnder: SaveUnder,
-  ) => Promise<Saved>,
+  record: (fields: Fields, file: ReturnType<typeof storedFile>, saveUnder: SaveUnder) => Promise<Saved>,
 ): Promise<Uint8Array> =>
-  recordUploadOnce<ReceivedFile<Fields>>(call, {
+  recordUploadOnce(call, {
     receive: (terms) => receiveFile(call, { collection, formats: formats.join(), ...terms }),
     contentOf: ({ fields, fileName, upload }) => ({ ...fields, file_name: fileName, file: upload.sha256 }),
-    record: ({ fields, fileName, upload: { key, size: fileSize, content_type: contentType } }, saveUnder) =>
-      record(fields, { fileName, fileSize, contentType, key }, saveUnder),
+    record: (received, saveUnder) => record(received.fields, storedFile(received), saveUnder),
   })
