@@ -7,26 +7,20 @@ import type { TokenVerifier } from '../auth/token-verifier'
 import type { Clients } from '../clients/connect-clients'
 import type { CreateCheck } from '../validation/checker'
 
-/** What the routes of plain forms are made with beside. */
-export interface CaptureDependencies {
+export interface Dependencies {
+  clients: Clients
   verifyToken: TokenVerifier
+  authenticate: Authenticate
+  recheck: Recheck
   countCapture: CountRequest
   /** What stamps are signed with: new ones with the first. */
   stampSecrets: () => readonly string[]
-}
-
-/** What the routes are made with. */
-export interface Dependencies extends CaptureDependencies {
-  clients: Clients
-  authenticate: Authenticate
-  recheck: Recheck
   /** Leads of a publishable token in a day. */
   captureDaily: number
   limitRequests: LimitRequests
   createCheck: CreateCheck
   admission: Admission
   receiveUpload: ReceiveUpload
-  /** The most bytes of an import. */
   importMaxBytes: number
   /** Called when an import was created, so that the worker of this process starts it at once. */
   wakeImports: () => void

@@ -41,11 +41,9 @@ export const listOperation = <Filters extends TObject = TObject>({
   return operation({
     ...about,
     query,
-    checks: query,
     answer: { description: answer, schema: cursorPageOf(record) },
     handler: async (call) => {
-      const lead = about.route.includes(':reference') ? { leadReference: call.leadReference() } : {}
-      const { cursor, ...given } = (await call.valid(() => referenceErrors(call, lead))) as Query<Filters>
+      const { cursor, ...given } = (await call.valid(() => referenceErrors(call))) as Query<Filters>
       const { items, next } = await find(call, given as Static<Filters>, cursor)
       return cursorPageJson(items, next)
     },
@@ -63,16 +61,13 @@ type LeadList = About & {
 const STEPS =
   'Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.'
 
-/** A list of what belongs to a lead, by default for the scope `leads:read`. */
-export const leadListOperation = ({ description, scope = 'leads:read', find, ...about }: LeadList) =>
+/** A list of what belongs to a lead. */
+export const leadListOperation = ({ description, find, ...about }: LeadList) =>
   listOperation({
     ...about,
-    scope,
     description: [description, STEPS].filter(Boolean).join('\n\n'),
     find: async (call, _filters, place) => {
-      const { accountId, leadReference } = call
-      const asked = { accountId, reference: leadReference(), before: idOf(place) }
-      const { items, nextBefore } = await find(call, asked)
+      const { items, nextBefore } = await find(call, { ...call.leadKey(), before: idOf(place) })
       return { items, next: nextBefore }
     },
   })

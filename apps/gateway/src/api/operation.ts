@@ -10,7 +10,7 @@ import { queryOf } from '../body/query'
 import type { Body, Checked } from '../validation/checker'
 import { addErrors } from '../validation/errors'
 import { limitsOf } from './call-limits'
-import type { CaptureDependencies, Dependencies } from './dependencies'
+import type { Dependencies } from './dependencies'
 import { type Description, describeOperation, refusesQuery } from './describe-operation'
 import { idempotencyOf } from './idempotency'
 import { IdParams, LeadParams } from './schemas'
@@ -19,19 +19,18 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Result = Readable | Uint8Array | string | object | undefined
 
-/** What only the making of routes needs. */
-type OfRoutes = 'authenticate' | 'limitRequests' | 'createCheck' | 'wakeImports' | keyof CaptureDependencies
-
 /** A request whose token has the operation's scope, and what its response is made with. */
-export interface Call<Fields> extends Omit<Dependencies, OfRoutes> {
+export interface Call<Fields> {
+  dependencies: Dependencies
+  clients: Dependencies['clients']
   request: FastifyRequest
   reply: FastifyReply
   accountId: number
   limits: CallLimits
   /** The `id` of the address, or another. Throws not_found for what is no positive integer. */
   pathId: (name?: string) => number
-  /** The `reference` of the address in lower case. Throws not_found for what is no UUID. */
-  leadReference: () => string
+  /** The lead of the address, its reference in lower case. Throws not_found for what is no UUID. */
+  leadKey: () => { accountId: number; reference: string }
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
   /** The checked fields. Throws invalid with every error, those of `find` too. `find` throws not_found: a 404 comes first. */
@@ -39,7 +38,7 @@ export interface Call<Fields> extends Omit<Dependencies, OfRoutes> {
 }
 
 interface Operation<Schema extends TObject>
-  extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params'> {
+  extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params' | 'query'> {
   /** Such as `GET /leads/:reference`. */
   route: `${Method} /${string}`
   /** The scopes of which a token needs one, by default those of `scopesOf`; null needs no token. */
@@ -48,10 +47,11 @@ interface Operation<Schema extends TObject>
   endpointTokens?: boolean
   /** By default `Webhooks` for what is about endpoints and deliveries, else `Management`. */
   tag?: string
+  query?: Schema | TObject
   body?: Schema
   /** By default those that the route names, `:reference` or `:id`. */
   params?: TObject
-  /** What `check` checks where that is not the body: the filters of a query, the fields beside a file. */
+  /** What `check` checks where that is neither the query nor the body: the filters of a query, the fields beside a file. */
   checks?: Schema
   /** The most bytes of a body. By default 1 MiB. */
   bodyLimit?: number
@@ -59,9 +59,9 @@ interface Operation<Schema extends TObject>
   savesResponse?: boolean
   /** Whether its call of a service is batched with the calls of other requests. */
   isBatched?: boolean
-  /** Resolves with the JSON of the response, the bytes of a file, or what stands in `{"data": …}`; undefined: no body. */
   /** Whether a response may wait for an event: the request then takes no place among the others. */
   waits?: boolean
+  /** Resolves with the JSON of the response, the bytes of a file, or what stands in `{"data": …}`; undefined: no body. */
   handler: (call: Call<Static<Schema>>) => Promise<Result>
 }
 
@@ -96,8 +96,9 @@ const ENDPOINT = '/manage/webhook-endpoints/:id'
 
 const isAboutWebhooks = (url: string) => /^\/manage\/(webhook-|deliveries)/.test(url)
 
-/** What the management API needs: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
+/** Of the management API: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
 const scopesOf = (method: Method, url: string): Scope[] => {
+  if (url.startsWith('/leads')) return [method === 'GET' ? 'leads:read' : 'leads']
   const managing = method === 'GET' ? 'manage:read' : 'manage'
   return isAboutWebhooks(url) ? ['webhooks', managing] : [managing]
 }
@@ -138,17 +139,14 @@ export const operation =
     ...description
   }: Operation<Schema>): AddOperation =>
   (app, dependencies, operationId) => {
-    const { authenticate, recheck, limitRequests, createCheck, clients, admission, receiveUpload } =
-      dependencies
-    const { addressOf, timeZone, draining, fileIdleMs, importMaxBytes, captureDaily, now, logger } =
-      dependencies
+    const { authenticate, limitRequests, createCheck, clients } = dependencies
     const [method, url] = route.split(' ') as [Method, string]
     const scopes = scope === undefined ? scopesOf(method, url) : typeof scope === 'string' ? [scope] : scope
     const isOfEndpoint = url.startsWith(ENDPOINT)
     const sendsFile = 'types' in description.answer
     // Files take as long as their clients do, and have limits of their own.
     const isLimited = !sendsFile && !description.multipart && !description.stream && !waits
-    const checkBody = createCheck((checks ?? description.body ?? NOTHING) as Schema)
+    const checkBody = createCheck((checks ?? description.query ?? description.body ?? NOTHING) as Schema)
     const parameters = description.query && Object.keys(description.query['properties'])
     const params = description.params ?? paramsOf(url)
     const options = {
@@ -169,25 +167,14 @@ export const operation =
         // Each property by its name: V8 makes a hash table of what is spread. With that, and with a getter in the limits, the
         // gateway needed 105 instead of 45 us for a read.
         const result = await handler({
+          dependencies,
           clients,
-          admission,
-          receiveUpload,
-          recheck,
-          addressOf,
-          timeZone,
-          draining,
-          fileIdleMs,
-          importMaxBytes,
-          captureDaily,
-          webhookSources: dependencies.webhookSources,
-          now,
-          logger,
           request,
           reply,
           accountId: request.principal?.accountId,
           limits: limitsOf(reply, idempotency),
           pathId: (name) => pathId(request, name),
-          leadReference: () => leadReference(request),
+          leadKey: () => ({ accountId: request.principal.accountId, reference: leadReference(request) }),
           check,
           valid: async (find) => {
             const { value, errors, fields } = check()

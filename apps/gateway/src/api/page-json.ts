@@ -37,7 +37,7 @@ interface Page {
  * kept in the addresses of other pages.
  */
 export const pageJson = (
-  { request, addressOf }: Pick<Call<unknown>, 'request' | 'addressOf'>,
+  { request, dependencies: { addressOf } }: Call<unknown>,
   { page, perPage, total, count, items }: Page,
   { filters = {}, more }: { filters?: object; more?: object } = {},
 ): Buffer => {
@@ -65,7 +65,7 @@ export const pageJson = (
 
 /** A page of a list with filters, whose count stops somewhere. Throws invalid for a page beyond a count that stopped. */
 export const filteredPageJson = (
-  call: Pick<Call<unknown>, 'request' | 'addressOf'>,
+  call: Call<unknown>,
   page: Page & { totalCapped: boolean; nextCursor?: Place },
   { filters, what }: { filters: object; what: string },
 ): Buffer => {

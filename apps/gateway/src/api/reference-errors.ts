@@ -5,7 +5,6 @@ import type { Call } from './operation'
 
 /** What an invalid request refers to. The values are unchecked. */
 interface References {
-  leadReference?: string
   userId?: unknown
   userEmail?: unknown
   images?: { field: string; id: unknown }[]
@@ -15,13 +14,13 @@ interface References {
 
 const isId = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
-/** Errors of an invalid request's references (design: Errors). Operations find those of a valid one. Throws not_found. */
+/** Errors of what an invalid request refers to, with its lead (design: Errors). Operations find those of a valid one. Throws not_found. */
 export const referenceErrors = async (
-  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
-  { leadReference, userId, userEmail, images = [], entry = {} }: References,
+  { request, leadKey, accountId, clients, limits }: Call<unknown>,
+  { userId, userEmail, images = [], entry = {} }: References = {},
 ): Promise<FieldErrors> => {
   const asked = {
-    leadReference,
+    leadReference: 'reference' in (request.params as object) ? leadKey().reference : undefined,
     userId: isId(userId) ? userId : undefined,
     userEmail: typeof userEmail === 'string' && isEmail(userEmail) ? userEmail : undefined,
   }

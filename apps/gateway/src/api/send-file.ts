@@ -9,8 +9,8 @@ export const closeFile = ({ bytes }: OpenFile): void => {
 }
 
 /** Ends the connection of a client that takes no bytes of its response for a while. */
-export const limitIdleClient = ({ request, reply, fileIdleMs }: Call<unknown>): void =>
-  void reply.raw.setTimeout(fileIdleMs, () => request.raw.destroy())
+export const limitIdleClient = ({ request, reply, dependencies }: Call<unknown>): void =>
+  void reply.raw.setTimeout(dependencies.fileIdleMs, () => request.raw.destroy())
 
 /** The bytes of the response that an open file is; on HEAD none, but their number. */
 export const sendFile = (call: Call<unknown>, file: OpenFile): Readable | undefined => {

@@ -98,13 +98,14 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
 
 /** Attaches the files of a form to its lead, each once, and takes them from the list. */
 const attachFiles = async (
-  { clients, addressOf, logger }: Dependencies,
+  dependencies: Dependencies,
   request: FastifyRequest,
   reference: string,
   files: FormFile[],
   limits: CallLimits,
 ) => {
   const { accountId, tokenId } = request.principal
+  const { clients, addressOf } = dependencies
   for (let next = files.shift(); next; next = files.shift()) {
     const { fileName, upload } = next
     const fingerprint = Buffer.from(upload.sha256, 'hex')
@@ -114,7 +115,7 @@ const attachFiles = async (
       idempotency: keyOf(tokenId, fingerprint, `${reference} ${upload.sha256}`),
     }
     const { replayed } = await whenFree(limits, () => clients.attachments.attachFile(asked, limits))
-    if (replayed) await discardFiles({ clients, logger }, [next])
+    if (replayed) await discardFiles(dependencies, [next])
   }
 }
 

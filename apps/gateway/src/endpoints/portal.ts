@@ -22,7 +22,8 @@ export const createPortalLink = operation({
   endpointTokens: false,
   savesResponse: true,
   answer: dataOf(PortalLink, 'The link. It is shown only here.'),
-  handler: async ({ pathId, request, accountId, clients, limits, now, addressOf }) => {
+  handler: async ({ pathId, request, accountId, clients, limits, dependencies }) => {
+    const { now, addressOf } = dependencies
     const endpointId = pathId()
     if ((request.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) < now() + LINK_MS + SESSION_MS)
       throw new ProblemError('forbidden', 'A token that expires within 9 hours can not create a link.')

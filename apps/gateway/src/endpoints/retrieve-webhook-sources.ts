@@ -15,5 +15,5 @@ export const retrieveWebhookSources = operation({
   description: "For allow-lists of receivers. Check each webhook's signature all the same.",
   endpointTokens: true,
   answer: dataOf(WebhookSources, 'The addresses.'),
-  handler: async ({ webhookSources }) => ({ addresses: webhookSources }),
+  handler: async ({ dependencies }) => ({ addresses: dependencies.webhookSources }),
 })

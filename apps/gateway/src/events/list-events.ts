@@ -104,7 +104,8 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
 /** The next page that is not the empty end of the log; that one when the time, the connection or this process ends. Throws gone. */
 const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs
-  const { clients, limits, draining, recheck, request, reply } = call
+  const { clients, limits, request, reply } = call
+  const { draining, recheck } = call.dependencies
   const { wake, sleep, leave } = clients.logs.join(asked.accountId)
   let refusal: ProblemError | undefined
   const timer = setInterval(() => {
@@ -146,7 +147,6 @@ export const listEvents = operation({
   description:
     'The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.',
   query: Query,
-  checks: Query,
   waits: true,
   answer: {
     description: 'The events behind the cursor.',
@@ -157,13 +157,13 @@ export const listEvents = operation({
   },
   problems: ['gone'],
   handler: async (call) => {
-    const { accountId, admission, reply } = call
+    const { accountId, reply } = call
     const { after, from_sequence: fromSequence, types, limit = 50, wait = 0 } = await call.valid()
     if (after !== undefined && fromSequence !== undefined)
       throw ServiceError.invalid({ from_sequence: ['Give either after or from_sequence.'] })
     const place = after === undefined || after === 'now' ? after : placeOf(after)
     const asked = { accountId, after: place, fromSequence, types: typesOf(types), limit }
-    await holdPlace(reply, admission.polls(accountId))
+    await holdPlace(reply, call.dependencies.admission.polls(accountId))
     const page = wait > 0 ? await waitForPage(call, asked, wait * 1000) : await readPage(call, asked)
     return page.json
   },

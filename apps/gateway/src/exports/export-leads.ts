@@ -49,14 +49,14 @@ export const exportLeads = operation({
   description:
     'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as GET /manage/leads/{reference} shows it, or as CSV with a header. Either can be imported again: leads with an `external_id` are then changed instead. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
   query: Query,
-  checks: Query,
   answer: {
     description: 'The leads.',
     types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
   },
   problems: ['invalid'],
   handler: async (call) => {
-    const { request, reply, accountId, clients, admission, limits, draining } = call
+    const { request, reply, accountId, clients, limits, dependencies } = call
+    const { admission, draining } = dependencies
     const { format = 'ndjson', bom = false, ...query } = await call.valid()
     if (bom && format !== 'csv')
       throw ServiceError.invalid({ bom: ['The bom may be given only with the format csv.'] })

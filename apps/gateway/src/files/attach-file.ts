@@ -38,21 +38,20 @@ export const attachFile = operation({
   tag: 'Attachments',
   summary: 'Attach a file',
   description: TAKEN,
-  scope: 'leads',
   idempotent: true,
   problems: ['lead-erased'],
   multipart: AttachForm,
   checks: AttachFields,
   answer: dataOf(Image, 'The attachment. Its url needs a bearer token.'),
   handler: async (call) => {
-    const { request, leadReference, accountId, clients, addressOf } = call
-    const reference = leadReference()
+    const { request, clients, dependencies } = call
+    const { accountId, reference } = call.leadKey()
     const { leadMissing } = await clients.leads.checkReferences({ accountId, leadReference: reference })
     if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
     const terms = { collection: 'attachments', formats: FORMATS } as const
     return recordFileOnce(call, terms, ({ name }, file, saveUnder) =>
       clients.attachments.attachFile({
-        ...{ accountId, reference, file: { name, ...file }, baseUrl: addressOf(request) },
+        ...{ accountId, reference, file: { name, ...file }, baseUrl: dependencies.addressOf(request) },
         ...saveUnder,
       }),
     )

@@ -22,7 +22,6 @@ export const downloadAttachment = operation({
   route: 'GET /leads/:reference/attachments/:id',
   tag: 'Attachments',
   summary: 'Download an attachment',
-  scope: 'leads:read',
   params: Type.Object({
     ...LeadParams.properties,
     id: Type.Integer({ minimum: 1, description: "The attachment's id.", examples: [5] }),
@@ -32,12 +31,9 @@ export const downloadAttachment = operation({
     types: Object.values(FILE_FORMATS).map(({ contentType }) => contentType),
   },
   handler: async (call) => {
-    const { pathId, leadReference, reply, accountId, clients } = call
-    const { file } = await clients.attachments.retrieveAttachment({
-      accountId,
-      reference: leadReference(),
-      attachmentId: pathId(),
-    })
+    const { pathId, leadKey, reply, clients } = call
+    const key = { ...leadKey(), attachmentId: pathId() }
+    const { file } = await clients.attachments.retrieveAttachment(key)
     if (!file) throw new ServiceError('internal', 'an attachment came without its file')
     const stored = await clients.files.download(file.key)
     reply.headers({
@@ -55,6 +51,6 @@ export const listAttachments = leadListOperation({
   tag: 'Attachments',
   summary: 'List attachments',
   record: Image,
-  find: ({ clients, limits, addressOf, request }, asked) =>
-    clients.attachments.listAttachments({ ...asked, baseUrl: addressOf(request) }, limits),
+  find: ({ clients, limits, dependencies, request }, asked) =>
+    clients.attachments.listAttachments({ ...asked, baseUrl: dependencies.addressOf(request) }, limits),
 })

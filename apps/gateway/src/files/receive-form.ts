@@ -27,16 +27,14 @@ export interface FormRules {
   maxFieldBytes?: number
 }
 
-type Logged = Pick<Dependencies, 'clients' | 'logger'>
-
 /** Deletes stored bytes. A failure is logged: they only take room. */
-export const discardStoredFile = ({ clients, logger }: Logged, key: string): Promise<void> =>
+export const discardStoredFile = ({ clients, logger }: Dependencies, key: string): Promise<void> =>
   clients.files
     .delete(key)
     .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
 
 /** Deletes the files of a form that has failed. */
-export const discardFiles = async (dependencies: Logged, files: FormFile[]): Promise<void> => {
+export const discardFiles = async (dependencies: Dependencies, files: FormFile[]): Promise<void> => {
   // Without a key it was only checked.
   const keys = files.flatMap(({ upload }) => upload.key || [])
   await Promise.all(keys.map((key) => discardStoredFile(dependencies, key)))
@@ -102,7 +100,7 @@ const takeFile = async (
  * 408 for a client that is too slow. Then no file is kept.
  */
 export const receiveForm = (
-  dependencies: Logged & Pick<Dependencies, 'receiveUpload'>,
+  dependencies: Dependencies,
   request: FastifyRequest,
   reply: FastifyReply,
   { terms, refusalOf, maxFieldBytes }: FormRules,

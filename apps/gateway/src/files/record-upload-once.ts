@@ -34,8 +34,9 @@ const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Pr
   try {
     return await record()
   } catch (error) {
-    if (error instanceof ServiceError && !UNKNOWN.has(error.code)) await discardStoredFile(call, key)
-    else call.logger.warn({ key }, 'a stored file may have no record')
+    if (error instanceof ServiceError && !UNKNOWN.has(error.code))
+      await discardStoredFile(call.dependencies, key)
+    else call.dependencies.logger.warn({ key }, 'a stored file may have no record')
     throw error
   }
 }
@@ -51,7 +52,8 @@ export const recordUploadOnce = async <Received extends { upload: UploadedFile }
   call: Call<unknown>,
   { receive, contentOf, record }: Recording<Received>,
 ): Promise<Uint8Array> => {
-  const { request, reply, logger } = call
+  const { request, reply, dependencies } = call
+  const { logger } = dependencies
   const { attachments } = call.clients
   const { tokenId } = request.principal
   const key = idempotencyKey(request)
@@ -94,7 +96,7 @@ const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']
     isGiven = true
     return undefined
   }
-  const form = await receiveForm(call, call.request, call.reply, { terms, refusalOf })
+  const form = await receiveForm(call.dependencies, call.request, call.reply, { terms, refusalOf })
   const addError = (message: string) => {
     form.errors = addErrors(form.errors, { file: [message] })
   }
@@ -103,7 +105,7 @@ const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']
   const { value: fields, errors = {} } = call.check(form)
   const [file] = form.files
   if (fields && file) return { ...file, fields }
-  await discardFiles(call, form.files)
+  await discardFiles(call.dependencies, form.files)
   throw ServiceError.invalid(errors)
 }
 

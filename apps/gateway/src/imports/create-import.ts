@@ -21,14 +21,14 @@ type ImportType = keyof typeof IMPORT_TYPES
 
 /** Streams the body to files-service as it arrives. Throws too_large, invalid, or a 408 for a client that is too slow. */
 const receiveBody = (
-  { request, reply, clients, receiveUpload }: Call<unknown>,
+  { request, reply, clients, dependencies }: Call<unknown>,
   terms: { max_bytes: number; keep: boolean; sha256: boolean },
 ): Promise<UploadedFile> => {
   const { body, headers } = request
   const { max_bytes: maxBytes } = terms
   if (Number(headers['content-length'] ?? 0) > maxBytes)
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
-  return receiveUpload(request, reply, async (signal) => {
+  return dependencies.receiveUpload(request, reply, async (signal) => {
     // A failed upload destroys the stream that it reads. Destroying the request's own would close the connection.
     const given = (body as Readable).pipe(new PassThrough())
     const text = utf8Text(given, charsetOf(headers['content-type']!))
@@ -55,7 +55,6 @@ export const createImport: AddOperation = (app, dependencies, operationId) => {
       'Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` and `attributes` as JSON in a cell, or an attribute in a column such as `attributes.utm_source`. A row with an `external_id` changes the lead that has it, if there is one, as PUT /manage/leads/external does: an empty cell clears, a column that is not there leaves what is. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.',
     idempotent: true,
     query: Query,
-    checks: Query,
     stream: Object.keys(IMPORT_TYPES),
     bodyLimit: importMaxBytes,
     answer: { status: 202, ...dataOf(ImportRecord, 'The import, which is queued.') },

@@ -46,7 +46,8 @@ export const watchImport = operation({
   description:
     'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',
   answer: { description: 'Events.', types: ['text/event-stream'] },
-  handler: async ({ request, pathId, reply, accountId, clients, admission, limits, draining }) => {
+  handler: async ({ request, pathId, reply, accountId, clients, limits, dependencies }) => {
+    const { admission, draining } = dependencies
     const importId = pathId()
     const signal = limits.goneSignal()
     const poll = async () =>

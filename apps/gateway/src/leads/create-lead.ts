@@ -25,7 +25,7 @@ export const traceparentOf = ({ headers }: FastifyRequest): string =>
 
 /** Creates a lead of a publishable token, within the limit of a day. Resolves to the saved or new response, and its reference. */
 export const createCaptured = async (
-  { clients, captureDaily }: Pick<Dependencies, 'clients' | 'captureDaily'>,
+  { clients, captureDaily }: Dependencies,
   reply: FastifyReply,
   item: CreateLeadItem,
   limits: CallLimits,
@@ -58,7 +58,7 @@ const leadCreation =
     const lead = newLead(visitorOf(request), value, body)
     const item = { accountId, lead, idempotency, traceparent, actor: limits.actor }
     if (isPublishable(request.principal)) {
-      const { reference, replayed } = await createCaptured(call, call.reply, item, limits)
+      const { reference, replayed } = await createCaptured(call.dependencies, call.reply, item, limits)
       return replayable(call.reply, { body: Buffer.from(JSON.stringify({ data: { reference } })), replayed })
     }
     const created = await clients.createLead(item, limits)

@@ -19,10 +19,8 @@ export const listLeadDuplicates = operation({
   description:
     'Leads whose customer has the same e-mail address, the same telephone number, or the same name and postcode, and that were created at most `DUPLICATE_WINDOW` (90 days) before or after this one: the newest 20, newest first. A new lead is found within seconds, an erased one never.',
   answer: listOf(LeadSuspect, 'The leads, newest first.'),
-  handler: async ({ leadReference, accountId, clients, limits }) => {
-    const asked = { accountId, reference: leadReference() }
-    return (await clients.leads.listLeadDuplicates(asked, limits)).suspects
-  },
+  handler: async ({ leadKey, clients, limits }) =>
+    (await clients.leads.listLeadDuplicates(leadKey(), limits)).suspects,
 })
 
 const LeadDuplicate = named('MarkLeadDuplicateRequest', {
@@ -44,10 +42,10 @@ export const markLeadDuplicate = operation({
   problems: ['lead-erased'],
   answer: dataOf(ManagedLead, 'The lead as it is now.'),
   handler: async (call) => {
-    const { leadReference, valid, reply, accountId, clients, limits } = call
-    const reference = leadReference()
-    const { reference: original } = await valid(() => referenceErrors(call, { leadReference: reference }))
-    const asked = { accountId, reference, original: original ?? undefined }
+    const { leadKey, valid, reply, clients, limits } = call
+    const key = leadKey()
+    const { reference: original } = await valid(() => referenceErrors(call))
+    const asked = { ...key, original: original ?? undefined }
     const { body, etag } = await clients.leads.markLeadDuplicate(asked, limits)
     return tagged(reply, etag, body)
   },

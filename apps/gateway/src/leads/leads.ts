@@ -18,7 +18,6 @@ export const listLeadStatuses = operation({
   route: 'GET /leads/statuses',
   tag: 'Leads',
   summary: 'List lead statuses',
-  scope: 'leads:read',
   answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
   handler: async () => ANSWER,
 })
@@ -28,12 +27,11 @@ export const retrieveLead = operation({
   route: 'GET /leads/:reference',
   tag: 'Leads',
   summary: 'Retrieve a lead',
-  scope: 'leads:read',
   etag: 'read',
   answer: dataOf(Lead, 'The lead with its customer and quotes.'),
   isBatched: true,
-  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
-    const { body, etag } = await clients.retrieveLead({ accountId, reference: leadReference() }, limits)
+  handler: async ({ request, leadKey, reply, clients, limits }) => {
+    const { body, etag } = await clients.retrieveLead(leadKey(), limits)
     return unlessKnown(request, reply, etag, body)
   },
 })
@@ -44,9 +42,8 @@ export const retrieveManagedLead = operation({
   description: 'What Retrieve Lead shows, with what only the management interface knows of the lead.',
   etag: 'read',
   answer: dataOf(ManagedLead, 'The lead with all that is kept of it.'),
-  handler: async ({ request, leadReference, reply, accountId, clients, limits }) => {
-    const asked = { accountId, reference: leadReference() }
-    const { body, etag } = await clients.leads.retrieveManagedLead(asked, limits)
+  handler: async ({ request, leadKey, reply, clients, limits }) => {
+    const { body, etag } = await clients.leads.retrieveManagedLead(leadKey(), limits)
     return unlessKnown(request, reply, etag, body)
   },
 })
@@ -91,7 +88,6 @@ export const listLeadHistory = leadListOperation({
   route: 'GET /manage/leads/:reference/history',
   summary: "List a lead's history",
   description: 'Who created and changed a lead, when and how.',
-  scope: 'manage:read',
   record: LeadHistoryEntry,
   find: ({ clients, limits }, asked) => clients.leads.listLeadHistory(asked, limits),
 })

@@ -40,7 +40,6 @@ export const listLeads = operation({
   description:
     'Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.\n\n' +
     'Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; following the cursors repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.',
-  scope: 'leads:read',
   query: Type.Object({ ...PageQuery.properties, ...LeadQuery.properties }),
   checks: LeadQuery,
   etag: 'read',

@@ -24,20 +24,17 @@ export const updateLead = operation({
   summary: 'Update a lead',
   description:
     'Changes what is given and leaves the rest. `{}` changes nothing. With If-Match nothing is changed unless the lead still has this ETag.',
-  scope: 'leads',
   etag: 'change',
   body: UpdateLead,
   problems: ['method-not-allowed', 'lead-erased'],
   answer: dataOf(Lead, 'The lead as it is now.'),
   handler: async (call) => {
-    const { request, leadReference, accountId, clients, limits } = call
+    const { request, leadKey, clients, limits } = call
     const ifMatch = ifMatchOf(request)
-    const reference = leadReference()
-    const given = await call.valid((fields) =>
-      referenceErrors(call, { leadReference: reference, userEmail: fields['user_email'] }),
-    )
+    const key = leadKey()
+    const given = await call.valid((fields) => referenceErrors(call, { userEmail: fields['user_email'] }))
     const { user_email: userEmail, notify = false, ...changes } = given
-    const asked = { accountId, reference, ...changes, userEmail, notify, ifMatch }
+    const asked = { ...key, ...changes, userEmail, notify, ifMatch }
     const { body, etag } = await clients.leads.updateLead(asked, limits)
     return tagged(call.reply, etag, body)
   },

@@ -64,8 +64,8 @@ export const eraseLead = operation({
   description:
     'For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.',
   answer: { status: 202, ...dataOf(Erasure, 'The receipt.') },
-  handler: async ({ leadReference, reply, accountId, clients, limits }) => {
-    const { body } = await clients.leads.eraseLead({ accountId, reference: leadReference() }, limits)
+  handler: async ({ leadKey, reply, clients, limits }) => {
+    const { body } = await clients.leads.eraseLead(leadKey(), limits)
     reply.code(202)
     return body
   },
@@ -77,8 +77,6 @@ export const retrieveErasure = operation({
   summary: "Retrieve the receipt of a lead's erasure",
   description: '404 for a lead whose erasure was not requested.',
   answer: dataOf(Erasure, 'The receipt.'),
-  handler: async ({ leadReference, accountId, clients, limits }) => {
-    const asked = { accountId, reference: leadReference() }
-    return (await clients.leads.retrieveErasure(asked, limits)).body
-  },
+  handler: async ({ leadKey, clients, limits }) =>
+    (await clients.leads.retrieveErasure(leadKey(), limits)).body,
 })

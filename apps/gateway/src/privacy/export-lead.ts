@@ -78,7 +78,7 @@ const notificationRecord = recordOf(Type.Object(notificationFields))
 
 /** All that is held of a lead, as JSON. Throws not_found. */
 const exportedLead = async (
-  { accountId, clients, limits, addressOf, request }: Call<unknown>,
+  { accountId, clients, limits, dependencies, request }: Call<unknown>,
   reference: string,
 ): Promise<string> => {
   const key = { accountId, reference }
@@ -86,7 +86,7 @@ const exportedLead = async (
     if (isUnimplemented(error)) return clients.retrieveLead(key, limits)
     throw error
   })
-  const baseUrl = addressOf(request)
+  const baseUrl = dependencies.addressOf(request)
   const lists = await Promise.all([
     readList((before) => clients.leads.listLeadHistory({ ...key, before }, limits)),
     readList((before) => clients.leads.listAppointments({ ...key, before }, limits)),
@@ -112,7 +112,7 @@ export const exportLead = operation({
   description:
     'At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.',
   answer: dataOf(ExportedLead, 'The lead and all that belongs to it.'),
-  handler: async (call) => `{"data":${await exportedLead(call, call.leadReference())}}`,
+  handler: async (call) => `{"data":${await exportedLead(call, call.leadKey().reference)}}`,
 })
 
 const PersonQuery = Type.Partial(

@@ -30,12 +30,13 @@ export const createUserCalendar = operation({
     "A calendar that programs can subscribe to, with the user's appointments and callbacks. An address made before stops working.",
   savesResponse: true,
   answer: dataOf(UserCalendar, 'The address.'),
-  handler: async ({ pathId, accountId, clients, limits, addressOf, request }) => {
-    const { user, secret } = await clients.accounts.createUserCalendar(
-      { accountId, userId: pathId() },
-      limits,
-    )
-    return { url: `${addressOf(request)}/calendars/${secret}.ics`, created_at: user!.calendarCreatedAt }
+  handler: async ({ pathId, accountId, clients, limits, dependencies, request }) => {
+    const key = { accountId, userId: pathId() }
+    const { user, secret } = await clients.accounts.createUserCalendar(key, limits)
+    return {
+      url: `${dependencies.addressOf(request)}/calendars/${secret}.ics`,
+      created_at: user!.calendarCreatedAt,
+    }
   },
 })
 
@@ -101,11 +102,11 @@ export const readCalendar = operation({
   params: Type.Object({ secret: Type.String({ examples: ['lw_cal_…'] }) }),
   etag: 'read',
   answer: { description: 'The calendar (iCalendar, RFC 5545).', types: ['text/calendar'] },
-  handler: async ({ request, reply, clients, limits, admission }) => {
+  handler: async ({ request, reply, clients, limits, dependencies }) => {
     const { secret } = request.params as { secret: string }
     const asked = { hash: hash('sha256', secret, 'buffer') }
     const { accountId, userId, userName } = await clients.leads.findCalendar(asked, limits)
-    await holdPlace(reply, admission.requests(accountId, COST))
+    await holdPlace(reply, dependencies.admission.requests(accountId, COST))
     const { entries } = await clients.leads.listCalendarEntries({ accountId, userId }, limits)
     const etag = `"${hash('sha256', JSON.stringify([userName, entries]), 'base64url')}"`
     reply.headers({ etag, 'cache-control': 'private, no-cache' })

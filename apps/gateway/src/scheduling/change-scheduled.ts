@@ -32,7 +32,7 @@ interface Change {
 }
 
 const described = ({ subject, summary }: Change) => ({
-  ...{ summary, tag: 'Scheduling', scope: 'leads' as const },
+  ...{ summary, tag: 'Scheduling' },
   params: Type.Object({
     ...LeadParams.properties,
     id: Type.Integer({ minimum: 1, description: `The ${subject}'s id.`, examples: [1] }),
@@ -43,14 +43,10 @@ const described = ({ subject, summary }: Change) => ({
 
 /** The lead and the entry of the address, and what of an invalid request is missing beside. */
 const entryOf = (call: Call<unknown>, subject: Change['subject']) => {
-  const [reference, id] = [call.leadReference(), call.pathId()]
+  const key = { ...call.leadKey(), id: call.pathId() }
   const errors = (fields: Record<string, unknown>) =>
-    referenceErrors(call, {
-      leadReference: reference,
-      userId: fields['user_id'],
-      entry: { [`${subject}Id`]: id },
-    })
-  return { key: { accountId: call.accountId, reference, id }, errors }
+    referenceErrors(call, { userId: fields['user_id'], entry: { [`${subject}Id`]: key.id } })
+  return { key, errors }
 }
 
 const rescheduleOperation = (given: Change) =>
@@ -63,7 +59,7 @@ const rescheduleOperation = (given: Change) =>
     handler: async (call) => {
       const { key, errors } = entryOf(call, given.subject)
       const { date, user_id: userId, notify = false } = await call.valid(errors)
-      const instant = date === undefined ? undefined : localInstant(date, call.timeZone)!
+      const instant = date === undefined ? undefined : localInstant(date, call.dependencies.timeZone)!
       return (await given.change(call, { ...key, date: instant, userId, notify })).body
     },
   })
@@ -74,7 +70,6 @@ const cancelOperation = (given: Change) =>
     route: `DELETE /leads/:reference/${given.subject}s/:id`,
     description: 'It stays in the lists. A second cancellation gets the same answer and sends no message.',
     query: CancelQuery,
-    checks: CancelQuery,
     handler: async (call) => {
       const { key, errors } = entryOf(call, given.subject)
       const { notify = false } = await call.valid(errors)

@@ -50,20 +50,21 @@ const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>
     answer: dataOf(Scheduled, answer),
     tag: 'Scheduling',
     description: 'The status of the lead does not change by it.',
-    scope: 'leads',
     idempotent: true,
     problems: ['lead-erased'],
     body: ScheduleFields,
     handler: async (call) => {
-      const { request, leadReference, reply, accountId } = call
+      const { request, reply } = call
       const idempotency = idempotencyOf(request, bodyOf(request).fields)
-      const reference = leadReference()
+      const key = call.leadKey()
       const { user_id: userId, ...given } = await call.valid((fields) =>
-        referenceErrors(call, { leadReference: reference, userId: fields['user_id'] }),
+        referenceErrors(call, { userId: fields['user_id'] }),
       )
-      const date = localInstant(given.date, call.timeZone)!
-      const entry = { accountId, reference, userId, notify: given.notify, date, idempotency }
-      return replayable(reply, await create(call, entry))
+      const date = localInstant(given.date, call.dependencies.timeZone)!
+      return replayable(
+        reply,
+        await create(call, { ...key, userId, notify: given.notify, date, idempotency }),
+      )
     },
   })
 

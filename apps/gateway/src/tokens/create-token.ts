@@ -162,7 +162,7 @@ export const createToken = operation({
   body: CreateToken,
   savesResponse: true,
   answer: dataOf(CreatedToken, 'The new token.'),
-  handler: async ({ request: { principal }, accountId, clients, limits, now, check }) => {
+  handler: async ({ request: { principal }, accountId, clients, limits, dependencies: { now }, check }) => {
     const { value, errors = {}, fields } = check()
     const asked: Partial<Record<string, unknown>> = fields ?? value
     const given = {

@@ -52,7 +52,7 @@ export const listTokens = operation({
   route: 'GET /manage/tokens',
   summary: 'List tokens',
   answer: listOf(TokenRecord, "The account's tokens, without the tokens themselves."),
-  handler: async ({ accountId, clients, limits, now }) => {
+  handler: async ({ accountId, clients, limits, dependencies: { now } }) => {
     const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
     return tokens.map((token) => tokenRecord(token, now()))
   },
@@ -74,7 +74,7 @@ export const revokeToken = operation({
   summary: 'Revoke a token',
   description: 'It stops working everywhere within a second.',
   answer: dataOf(TokenRecord, 'The revoked token.'),
-  handler: async ({ pathId, accountId, clients, limits, now }) => {
+  handler: async ({ pathId, accountId, clients, limits, dependencies: { now } }) => {
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
     return tokenRecord(token!, now())
   },
