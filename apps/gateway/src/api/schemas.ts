@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
-import { describe } from '../validation/fields'
+import { describe, optional } from '../validation/fields'
 
 /** An object schema that is a component of the OpenAPI document, by its title. */
 export const named = <Fields extends TProperties>(title: string, fields: Fields) =>
@@ -84,7 +84,7 @@ export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
   const capped = Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` })
   return Type.Object(
     {
-      ...Type.Partial(Type.Object(fields)).properties,
+      ...optional(fields),
       data,
       total_capped: Type.Optional(capped),
       next_cursor: Type.Optional(nullableOf('string', `Pass it for the next page; null at the end.${only}`)),

@@ -24,7 +24,7 @@ import {
   timestamp,
 } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
-import { describe, id, nullable, oneOf, text } from '../validation/fields'
+import { describe, id, nullable, oneOf, partial, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
@@ -139,17 +139,15 @@ export const listDeliveries = pagedListOperation({
   description:
     'A token of one endpoint gets those to this endpoint, whatever `endpoint_id` says. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.',
   what: 'deliveries',
-  filters: Type.Partial(
-    Type.Object({
-      endpoint_id: id('Only those to this endpoint.', 1),
-      ...DELIVERY_FILTERS,
-      from: instant('Only those recorded at this instant or later.'),
-      to: instant('Only those recorded before this instant.'),
-      type: oneOf(EVENT_TYPES, 'Only those about this.', 'lead.created'),
-      error: oneOf(ATTEMPT_ERRORS, 'Only those whose last attempt failed so.', 'timeout'),
-      failed: Type.Boolean(describe('Only those whose last attempt failed, or only the others.')),
-    }),
-  ),
+  filters: partial({
+    endpoint_id: id('Only those to this endpoint.', 1),
+    ...DELIVERY_FILTERS,
+    from: instant('Only those recorded at this instant or later.'),
+    to: instant('Only those recorded before this instant.'),
+    type: oneOf(EVENT_TYPES, 'Only those about this.', 'lead.created'),
+    error: oneOf(ATTEMPT_ERRORS, 'Only those whose last attempt failed so.', 'timeout'),
+    failed: Type.Boolean(describe('Only those whose last attempt failed, or only the others.')),
+  }),
   record: DeliveryRecord,
   find: async (call, { endpoint_id, lead_reference, from, to, ...given }) => {
     const { accountId, clients, limits, request } = call

@@ -11,7 +11,7 @@ import {
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { recordOf } from '../api/record'
 import { described, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
-import { describe, nullable, oneOf, text } from '../validation/fields'
+import { describe, nullable, oneOf, partial, text } from '../validation/fields'
 
 /** What is given of an endpoint, and shown as it was given. */
 export const endpointFields = {
@@ -69,7 +69,7 @@ const filterValues = {
 }
 
 const endpointFilter = nullable(
-  Type.Partial(Type.Object(filterValues), {
+  partial(filterValues, {
     description:
       'The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.',
   }),

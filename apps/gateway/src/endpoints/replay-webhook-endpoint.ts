@@ -5,15 +5,15 @@ import { pollUntil } from '../api/poll-until'
 import { recordOf } from '../api/record'
 import { dataOf, described, IdParams, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
-import { describe, integer, oneOf, text } from '../validation/fields'
+import { describe, integer, oneOf, partial, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 import { readEndpointChange } from './webhook-endpoints'
 
 const number = (description: string, example: number, minimum: number) =>
   integer(description, example, { minimum })
 
-const ReplayWebhookEndpoint = Type.Partial(
-  Type.Object({
+const ReplayWebhookEndpoint = partial(
+  {
     after_sequence: number('Events with a higher `sequence`.', 1200, 0),
     until_sequence: number('Events up to this `sequence`; by default the last one now.', 1800, 1),
     from: text(
@@ -35,7 +35,7 @@ const ReplayWebhookEndpoint = Type.Partial(
       'undelivered',
     ),
     dry_run: Type.Boolean(describe('Only count.', false)),
-  }),
+  },
   { title: 'ReplayWebhookEndpointRequest' },
 )
 

@@ -4,7 +4,7 @@ import { recordOf } from '../api/record'
 import { dataOf, listOf, named, orNull, timestamp } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
 import { ProblemError } from '../http/problem'
-import { describe } from '../validation/fields'
+import { describe, optional, partial } from '../validation/fields'
 import {
   EndpointRecord,
   endpointFields,
@@ -29,7 +29,7 @@ const { url, ...otherFields } = endpointFields
 
 const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest', {
   url,
-  ...Type.Partial(Type.Object({ ...otherFields, ...moreFields, secret: endpointSecret })).properties,
+  ...optional({ ...otherFields, ...moreFields, secret: endpointSecret }),
 })
 
 const CreatedEndpoint = named('CreatedWebhookEndpoint', {
@@ -92,9 +92,12 @@ export const updateWebhookEndpoint = operation({
   summary: 'Update a webhook endpoint',
   description:
     'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
-  body: Type.Partial(Type.Object({ ...endpointFields, ...moreFields }), {
-    title: 'UpdateWebhookEndpointRequest',
-  }),
+  body: partial(
+    { ...endpointFields, ...moreFields },
+    {
+      title: 'UpdateWebhookEndpointRequest',
+    },
+  ),
   answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)

@@ -7,7 +7,7 @@ import { cursorPageJson } from '../api/page-json'
 import { described, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
 import { cursorOf, placeOf } from '../validation/cursor'
-import { integer, oneOf, text } from '../validation/fields'
+import { integer, oneOf, partial, text } from '../validation/fields'
 
 const SCOPE = 'events:read'
 const RECHECK_MS = 1000
@@ -40,21 +40,20 @@ const EventRecord = described('Event', 'An event in the log of the account.', {
   }),
 })
 
-const Query = Type.Object({
-  after: Type.Optional(
-    text(
-      'The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come.',
-    ),
+const Query = partial({
+  after: text(
+    'The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come.',
   ),
   // A cursor is opaque and a receiver knows only numbers: without this it would read the log from its start.
-  from_sequence: Type.Optional(
-    integer('In place of `after`: begin with the event of this sequence.', undefined, { minimum: 1 }),
-  ),
-  limit: Type.Optional(integer('At most so many events, 50 unless given.', 50, { minimum: 1, maximum: 100 })),
-  types: Type.Optional(text('Only these types, separated by commas.', 'lead.created,lead.updated')),
-  wait: Type.Optional(
-    integer('While there is no event, wait for one: up to so many seconds.', 0, { minimum: 0, maximum: 30 }),
-  ),
+  from_sequence: integer('In place of `after`: begin with the event of this sequence.', undefined, {
+    minimum: 1,
+  }),
+  limit: integer('At most so many events, 50 unless given.', 50, { minimum: 1, maximum: 100 }),
+  types: text('Only these types, separated by commas.', 'lead.created,lead.updated'),
+  wait: integer('While there is no event, wait for one: up to so many seconds.', 0, {
+    minimum: 0,
+    maximum: 30,
+  }),
 })
 
 const typesOf = (given: string | undefined): string[] => {

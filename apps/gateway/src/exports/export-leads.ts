@@ -6,14 +6,12 @@ import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
 import { limitIdleClient } from '../api/send-file'
 import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
-import { describe, oneOf } from '../validation/fields'
+import { describe, oneOf, partial } from '../validation/fields'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
 
-const Query = Type.Object({
-  format: Type.Optional(oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv')),
-  bom: Type.Optional(
-    Type.Boolean(describe('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
-  ),
+const Query = partial({
+  format: oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv'),
+  bom: Type.Boolean(describe('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
   ...LeadFilterQuery.properties,
 })
 

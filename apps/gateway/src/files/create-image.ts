@@ -2,15 +2,13 @@ import { IMAGE_FORMATS, Image } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
-import { text } from '../validation/fields'
+import { partial, text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 
-const ImageFields = Type.Partial(
-  Type.Object({
-    alt: text('Text for those who do not see it.', 'A casement window'),
-    name: text(undefined, 'Front elevation'),
-  }),
-)
+const ImageFields = partial({
+  alt: text('Text for those who do not see it.', 'A casement window'),
+  name: text(undefined, 'Front elevation'),
+})
 
 const ImageForm = named('CreateImageRequest', {
   file: Type.Unsafe({

@@ -7,14 +7,12 @@ import { dataOf } from '../api/schemas'
 import { charsetOf } from '../body/body'
 import { recordUploadOnce } from '../files/record-upload-once'
 import { visitorOf } from '../leads/lead-fields'
-import { describe } from '../validation/fields'
+import { describe, partial } from '../validation/fields'
 import { IMPORT_TYPES, ImportRecord } from './imports'
 import { utf8Text } from './rows/utf8-text'
 
-const Query = Type.Object({
-  webhooks: Type.Optional(
-    Type.Boolean(describe('Whether Lead Created is sent for each lead. By default false.', false)),
-  ),
+const Query = partial({
+  webhooks: Type.Boolean(describe('Whether Lead Created is sent for each lead. By default false.', false)),
 })
 
 type ImportType = keyof typeof IMPORT_TYPES

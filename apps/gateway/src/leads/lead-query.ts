@@ -1,46 +1,44 @@
 import { LEAD_STATUSES, type LeadFilters, postcodeBeginning, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { describe, id, integer, oneOf, text } from '../validation/fields'
+import { describe, id, integer, oneOf, partial, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
 const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
 
 /** The parameters of GET /leads beside the interface's `page`. */
-export const LeadQuery = Type.Partial(
-  Type.Object({
-    per_page: integer('How many leads a page has, or a response with `cursor`. By default 20.', 50, {
-      minimum: 1,
-      maximum: 100,
-    }),
-    status: oneOf(LEAD_STATUSES, 'Only those with this status.', 'open'),
-    referrer: oneOf(VISITOR_REFERRERS, 'Only those with this referrer.', 'Website'),
-    postcode: text('Only those whose postcode starts with this.', 'SW1A', { maxLength: 10 }),
-    created_from: instant('Only those created at this instant or later.'),
-    created_to: instant('Only those created before this instant.'),
-    updated_since: instant(
-      'Only those created or changed at this instant or later; a list has the oldest change first.',
-    ),
-    assigned_to: id('Only those assigned to the user with this id.'),
-    test: Type.Boolean(describe('Only test leads, or only the others.')),
-    q: text(
-      'Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
-      'ada',
-      { maxLength: 100 },
-    ),
-    attribute: text(
-      'Only those that have this attribute: its key, a colon and its value as it is shown.',
-      'utm_source:newsletter',
-      { maxLength: 1065, format: 'attribute-filter' },
-    ),
-    sort: oneOf(
-      ['-created_at', 'created_at', '-updated_at', 'updated_at'],
-      'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
-    ),
-    cursor: text('Leave it empty for the first leads; pass `next_cursor` for those that follow.', undefined, {
-      format: 'cursor',
-    }),
+export const LeadQuery = partial({
+  per_page: integer('How many leads a page has, or a response with `cursor`. By default 20.', 50, {
+    minimum: 1,
+    maximum: 100,
   }),
-)
+  status: oneOf(LEAD_STATUSES, 'Only those with this status.', 'open'),
+  referrer: oneOf(VISITOR_REFERRERS, 'Only those with this referrer.', 'Website'),
+  postcode: text('Only those whose postcode starts with this.', 'SW1A', { maxLength: 10 }),
+  created_from: instant('Only those created at this instant or later.'),
+  created_to: instant('Only those created before this instant.'),
+  updated_since: instant(
+    'Only those created or changed at this instant or later; a list has the oldest change first.',
+  ),
+  assigned_to: id('Only those assigned to the user with this id.'),
+  test: Type.Boolean(describe('Only test leads, or only the others.')),
+  q: text(
+    'Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
+    'ada',
+    { maxLength: 100 },
+  ),
+  attribute: text(
+    'Only those that have this attribute: its key, a colon and its value as it is shown.',
+    'utm_source:newsletter',
+    { maxLength: 1065, format: 'attribute-filter' },
+  ),
+  sort: oneOf(
+    ['-created_at', 'created_at', '-updated_at', 'updated_at'],
+    'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
+  ),
+  cursor: text('Leave it empty for the first leads; pass `next_cursor` for those that follow.', undefined, {
+    format: 'cursor',
+  }),
+})
 
 export type LeadQuery = Static<typeof LeadQuery>
 

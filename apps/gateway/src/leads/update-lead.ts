@@ -4,16 +4,16 @@ import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { dataOf } from '../api/schemas'
 import { ifMatchOf, tagged } from '../http/entity-tags'
-import { describe, oneOf, text } from '../validation/fields'
+import { describe, oneOf, partial, text } from '../validation/fields'
 import { leadValue } from './lead-fields'
 
-const UpdateLead = Type.Partial(
-  Type.Object({
+const UpdateLead = partial(
+  {
     value: leadValue,
     status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'sold'),
     user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
     notify: Type.Boolean(describe('Whether to notify the assigned user.', true)),
-  }),
+  },
   { title: 'UpdateLeadRequest' },
 )
 

@@ -14,7 +14,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type Node, parseTree } from 'jsonc-parser'
 import { named } from '../api/schemas'
 import type { Body } from '../validation/checker'
-import { describe, id, integer, oneOf, text } from '../validation/fields'
+import { describe, id, integer, oneOf, optional, text } from '../validation/fields'
 import { CreateLead, leadValue, newLead } from './lead-fields'
 
 const pence = (what: string) => integer(`${what} in pence.`, 45900)
@@ -25,16 +25,16 @@ const QuoteItem = named('QuoteItemRequest', {
   product_style_id: id('Your id of the product style.', 12),
   name: text(undefined, 'Kitchen window'),
   price: pence('Price'),
-  cost: Type.Optional(pence('Cost')),
-  margin: Type.Optional(decimal('Kept as it is given.')),
-  tax: Type.Optional(pence('Tax, an amount')),
-  minimum: Type.Optional(decimal('Kept as it is given.')),
-  maximum: Type.Optional(decimal('Kept as it is given.')),
-  format: Type.Optional(text('By default `range`.', 'range')),
-  hidden: Type.Optional(Type.Boolean(describe('By default false.', false))),
-  status: Type.Optional(text('By default `active`.', 'active')),
-  options: Type.Optional(
-    Type.Unsafe<Record<string, string | number>>({
+  ...optional({
+    cost: pence('Cost'),
+    margin: decimal('Kept as it is given.'),
+    tax: pence('Tax, an amount'),
+    minimum: decimal('Kept as it is given.'),
+    maximum: decimal('Kept as it is given.'),
+    format: text('By default `range`.', 'range'),
+    hidden: Type.Boolean(describe('By default false.', false)),
+    status: text('By default `active`.', 'active'),
+    options: Type.Unsafe<Record<string, string | number>>({
       type: 'object',
       additionalProperties: { type: ['string', 'number'], maxLength: 255 },
       propertyNames: { type: 'string', maxLength: 255 },
@@ -43,7 +43,7 @@ const QuoteItem = named('QuoteItemRequest', {
         'Options of the product: strings and numbers, given back exactly as they came and in their order.',
       examples: [{ width: 1200, height: 900, glass: 'Clear' }],
     }),
-  ),
+  }),
   product_style: named('ProductStyleRequest', {
     sku: text(undefined, 'CAS-2'),
     name: text(undefined, 'Casement, two panes'),
@@ -55,41 +55,35 @@ const QuoteItem = named('QuoteItemRequest', {
 // leads-service limits quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds limit what is checked, so that a body of errors
 // costs no more than its response.
 const Quote = named('QuoteRequest', {
-  status: Type.Optional(text('By default `complete`.', 'complete')),
-  items: Type.Optional(
-    Type.Array(QuoteItem, {
+  ...optional({
+    status: text('By default `complete`.', 'complete'),
+    items: Type.Array(QuoteItem, {
       maxItems: 250,
       description: 'By default at most 250 in all quotes of a lead.',
     }),
-  ),
+  }),
 })
 
 /** A full visitor lead (design: section 5): the fields of Create Lead, and all others that a lead can have. */
 export const VisitorLead = named('CreateVisitorLeadRequest', {
   ...CreateLead.properties,
   referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
-  value: Type.Optional(leadValue),
-  description: Type.Optional(
-    text('May have many lines.', 'Would like to be called after six.', {
+  ...optional({
+    value: leadValue,
+    description: text('May have many lines.', 'Would like to be called after six.', {
       maxLength: 10_000,
       format: 'lines',
     }),
-  ),
-  user_agent: Type.Optional(
-    text(
+    user_agent: text(
       "The visitor's browser; by default that of the request.",
       'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
       { maxLength: 1024 },
     ),
-  ),
-  ip: Type.Optional(
-    text("The visitor's address; by default that of the request.", '203.0.113.7', { format: 'ip' }),
-  ),
-  referrer_url: Type.Optional(text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 })),
-  test: Type.Optional(Type.Boolean(describe('Marks a test lead.', false))),
-  quotes: Type.Optional(Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' })),
-  attributes: Type.Optional(
-    Type.Unsafe<Record<string, AttributeValue | null>>({
+    ip: text("The visitor's address; by default that of the request.", '203.0.113.7', { format: 'ip' }),
+    referrer_url: text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 }),
+    test: Type.Boolean(describe('Marks a test lead.', false)),
+    quotes: Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' }),
+    attributes: Type.Unsafe<Record<string, AttributeValue | null>>({
       type: 'object',
       additionalProperties: {
         type: ['string', 'number', 'boolean', 'null'],
@@ -104,8 +98,8 @@ export const VisitorLead = named('CreateVisitorLeadRequest', {
       description:
         'What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.',
     }),
-  ),
-  external_id: Type.Optional(text('Your own id of the lead, unique in the account.')),
+    external_id: text('Your own id of the lead, unique in the account.'),
+  }),
 })
 
 type Step = string | number

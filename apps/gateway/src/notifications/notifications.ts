@@ -10,7 +10,7 @@ import {
   DELIVERY_FILTERS,
   deliveryRecord,
 } from '../deliveries/deliveries'
-import { describe, nullable, oneOf } from '../validation/fields'
+import { describe, nullable, oneOf, partial } from '../validation/fields'
 
 const { endpoint_id: _, event: __, event_id, ...fields } = DELIVERY_FIELDS
 
@@ -65,7 +65,7 @@ export const listNotifications = pagedListOperation({
   tag: 'Notifications',
   summary: 'List notifications',
   what: 'notifications',
-  filters: Type.Partial(Type.Object(DELIVERY_FILTERS)),
+  filters: partial(DELIVERY_FILTERS),
   record: NotificationRecord,
   find: async ({ accountId, clients, limits }, { lead_reference, ...given }) => {
     const asked = { accountId, leadReference: lead_reference?.toLowerCase(), ...given }

@@ -9,7 +9,7 @@ import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '.
 import { LeadHistoryEntry } from '../leads/leads'
 import { ScheduledRecord } from '../scheduling/schedule'
 import { idOf } from '../validation/cursor'
-import { describe, text } from '../validation/fields'
+import { describe, partial, text } from '../validation/fields'
 
 const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
 
@@ -115,16 +115,14 @@ export const exportLead = operation({
   handler: async (call) => `{"data":${await exportedLead(call, call.leadKey().reference)}}`,
 })
 
-const PersonQuery = Type.Partial(
-  Type.Object({
-    email: text("The person's e-mail address, in any spelling.", 'ada@example.com', {
-      format: 'email',
-    }),
-    phone: text("The person's telephone number, as one would write or dial it.", '020 7946 0123', {
-      format: 'phone',
-    }),
+const PersonQuery = partial({
+  email: text("The person's e-mail address, in any spelling.", 'ada@example.com', {
+    format: 'email',
   }),
-)
+  phone: text("The person's telephone number, as one would write or dial it.", '020 7946 0123', {
+    format: 'phone',
+  }),
+})
 
 export const exportPerson = listOperation({
   route: 'GET /manage/persons/export',

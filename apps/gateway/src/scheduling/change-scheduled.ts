@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { dataOf, LeadParams } from '../api/schemas'
-import { describe } from '../validation/fields'
+import { describe, partial } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 import { ScheduledRecord, ScheduleFields } from './schedule'
 
@@ -11,19 +11,19 @@ const { notify: _, ...movable } = ScheduleFields.properties
 
 const notify = (description: string) => Type.Boolean(describe(description, true))
 
-const RescheduleFields = Type.Partial(
-  Type.Object({
+const RescheduleFields = partial(
+  {
     ...movable,
     notify: notify(
       'Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.',
     ),
-  }),
+  },
   { title: 'RescheduleRequest' },
 )
 
-const CancelQuery = Type.Partial(
-  Type.Object({ notify: notify('Whether to withdraw the invitation: the user gets a cancellation.') }),
-)
+const CancelQuery = partial({
+  notify: notify('Whether to withdraw the invitation: the user gets a cancellation.'),
+})
 
 interface Change {
   subject: 'appointment' | 'callback'

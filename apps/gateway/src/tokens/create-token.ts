@@ -7,7 +7,7 @@ import { type Call, operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
 import { CaptureForm } from '../capture/capture-fields'
 import { addErrors } from '../validation/errors'
-import { describe, id, oneOf, text } from '../validation/fields'
+import { describe, id, oneOf, optional, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
 import { labelOf, selectedIsInvalid } from '../validation/messages'
 import { TokenRecord, tokenRecord } from './tokens'
@@ -20,58 +20,46 @@ const PUBLISHABLE: readonly Scope[] = ['leads:create']
 
 const CreateToken = named('CreateTokenRequest', {
   name: text('What the token is for.', 'Website form'),
-  scopes: Type.Optional(
-    Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
+  ...optional({
+    scopes: Type.Array(oneOf(SCOPES, SCOPES_WORDS), {
       minItems: 1,
       maxItems: 10,
       description: 'Required, but for a publishable token, which has `leads:create` alone.',
       examples: [['leads']],
     }),
-  ),
-  expires_at: Type.Optional(
-    text(
+    expires_at: text(
       'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
       '2030-01-01T00:00:00Z',
       { format: 'instant' },
     ),
-  ),
-  endpoint_id: Type.Optional(
-    id(
+    endpoint_id: id(
       'With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.',
     ),
-  ),
-  publishable: Type.Optional(
-    Type.Boolean(
+    publishable: Type.Boolean(
       describe(
         'It may stand in a public page: it creates leads for pages of its origins, within limits.',
         false,
       ),
     ),
-  ),
-  origins: Type.Optional(
-    Type.Array(text('Such as https://www.example.com.', undefined, { format: 'origin' }), {
+    origins: Type.Array(text('Such as https://www.example.com.', undefined, { format: 'origin' }), {
       minItems: 1,
       maxItems: 20,
       description: 'Required with `publishable`: the origins of the pages.',
     }),
-  ),
-  return_url: Type.Optional(
-    text('With `publishable`: where `POST /capture/:token` sends people back to.', undefined, {
+    return_url: text('With `publishable`: where `POST /capture/:token` sends people back to.', undefined, {
       maxLength: 2048,
       format: 'web-url',
     }),
-  ),
-  honeypot: Type.Optional(
-    Type.String({
+    honeypot: Type.String({
       maxLength: 40,
       pattern: '^[A-Za-z][A-Za-z0-9_-]*$',
       description:
         'With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`.',
     }),
-  ),
-  test: Type.Optional(
-    Type.Boolean(describe('Its leads are test leads. By default false; with a test token true.', false)),
-  ),
+    test: Type.Boolean(
+      describe('Its leads are test leads. By default false; with a test token true.', false),
+    ),
+  }),
 })
 
 const CreatedToken = named('CreatedToken', {

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, described, listOf, nullableTimestamp, timestamp } from '../api/schemas'
-import { text } from '../validation/fields'
+import { partial, text } from '../validation/fields'
 
 const userFields = {
   email: text('Once per account.', 'sales@example.com', { format: 'email' }),
@@ -59,7 +59,7 @@ export const updateUser = operation({
   route: 'PATCH /manage/users/:id',
   summary: 'Update a user',
   description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
-  body: Type.Partial(Type.Object(userFields), { title: 'UpdateUserRequest' }),
+  body: partial(userFields, { title: 'UpdateUserRequest' }),
   answer: dataOf(UserRecord, 'The user as it is now.'),
   handler: async ({ pathId, accountId, clients, limits, valid }) => {
     const key = { accountId, userId: pathId() }

@@ -1,4 +1,4 @@
-import { type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
+import { type ObjectOptions, type TProperties, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
 /** A field without an example is empty in the form on `/docs`. */
 export const describe = (description?: string, example?: unknown) => ({
@@ -27,6 +27,13 @@ export const oneOf = <const Words extends readonly string[]>(
   description?: string,
   example?: Words[number],
 ) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...describe(description, example) })
+
+/** An object whose fields all may be absent. */
+export const partial = <Fields extends TProperties>(fields: Fields, options: ObjectOptions = {}) =>
+  Type.Partial(Type.Object(fields), options)
+
+/** Fields that may be absent. */
+export const optional = <Fields extends TProperties>(fields: Fields) => partial(fields).properties
 
 export const nullable = <Schema extends TSchema>(schema: Schema): TUnsafe<Schema['static'] | null> =>
   Type.Unsafe({ ...schema, type: [schema['type'], 'null'] })
