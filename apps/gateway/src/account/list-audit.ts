@@ -2,7 +2,7 @@ import type { AuditEntry, AuditPosition } from '@leadwire/contracts'
 import { AUDIT_LIMIT } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
-import { described, named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
+import { described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
 import { partsOf } from '../validation/cursor'
 import { describe } from '../validation/fields'
 
@@ -22,11 +22,7 @@ const AuditRecord = described('AuditEntry', 'One change of an account, and who m
   action: Type.String(describe('The kind of record, and what was done to it.', 'webhook_endpoint.updated')),
   target: Target,
   token: orNull(TokenName, 'Whose token did it. Null: an operator.'),
-  request_id: nullableOf(
-    'string',
-    'The X-Request-Id of the request that did it.',
-    '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
-  ),
+  request_id: requestIdOfChange,
   changes: Type.Record(Type.String(), Change, {
     description: 'What became another one, by field. Secrets are never among it.',
     examples: [{ enabled: { from: true, to: false } }],

@@ -1,15 +1,10 @@
 import { ServiceError } from '@leadwire/service-kit'
 import type { Call } from './operation'
 
-/** False for a token of an endpoint that was deleted: it outlives the endpoint, and finds nothing. */
-export const hasEndpoint = async ({
-  request,
-  accountId,
-  clients,
-  limits,
-}: Call<unknown>): Promise<boolean> => {
-  const { endpointId } = request.principal
-  if (endpointId === undefined) return true
+export const isEndpoint = async (
+  { accountId, clients, limits }: Call<unknown>,
+  endpointId: number,
+): Promise<boolean> => {
   try {
     await clients.webhooks.retrieveWebhookEndpoint({ accountId, endpointId }, limits)
     return true
@@ -17,4 +12,10 @@ export const hasEndpoint = async ({
     if (error instanceof ServiceError && error.code === 'not_found') return false
     throw error
   }
+}
+
+/** False for a token of an endpoint that was deleted: it outlives the endpoint, and finds nothing. */
+export const hasEndpoint = async (call: Call<unknown>): Promise<boolean> => {
+  const { endpointId } = call.request.principal
+  return endpointId === undefined || isEndpoint(call, endpointId)
 }

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ProblemKind } from '../http/problem'
-import { describe } from '../validation/fields'
+import { describe, oneOf } from '../validation/fields'
 
 export type Headers = Record<string, TSchema>
 
@@ -43,11 +43,10 @@ export const TOKEN_EXPIRES_AT: Headers = {
 }
 
 export const IDEMPOTENCY_REPLAYED: Headers = {
-  'Idempotency-Replayed': Type.Unsafe({
-    type: 'string',
-    enum: ['true'],
-    description: 'There when the answer is the one that was saved for the Idempotency-Key.',
-  }),
+  'Idempotency-Replayed': oneOf(
+    ['true'],
+    'There when the answer is the one that was saved for the Idempotency-Key.',
+  ),
 }
 
 export const ETAG_HEADER: Headers = {

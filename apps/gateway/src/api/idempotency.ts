@@ -51,11 +51,14 @@ export const idempotencyOf = (request: FastifyRequest, content: unknown): Idempo
 
 export const markReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')
 
+/** The JSON of a response. */
+export interface Saved {
+  body: Uint8Array
+  replayed?: boolean | undefined
+}
+
 /** The JSON of a response, with the header that marks a saved one. */
-export const replayable = (
-  reply: FastifyReply,
-  { body, replayed }: { body: Uint8Array; replayed?: boolean | undefined },
-): Uint8Array => {
+export const replayable = (reply: FastifyReply, { body, replayed }: Saved): Uint8Array => {
   if (replayed) markReplayed(reply)
   return body
 }

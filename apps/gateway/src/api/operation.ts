@@ -71,8 +71,6 @@ export type About = Pick<
   'route' | 'tag' | 'summary' | 'description' | 'scope' | 'endpointTokens'
 >
 
-export type Handler<Fields> = (call: Call<Fields>) => Promise<Uint8Array | string | undefined>
-
 // One for all operations with nothing to check: Ajv compiles a schema it knows no second time.
 const NOTHING = Type.Object({})
 

@@ -9,6 +9,10 @@ export const named = <Fields extends TProperties>(title: string, fields: Fields)
 export const described = <Fields extends TProperties>(title: string, description: string, fields: Fields) =>
   Type.Object(fields, { title, description })
 
+/** The file of a form. */
+export const fileField = (description: string) =>
+  Type.Unsafe({ type: 'string', format: 'binary', description })
+
 /** A token by its name, where one did something. */
 export const TokenName = named('TokenName', {
   id: Type.Integer({ examples: [1] }),
@@ -31,6 +35,13 @@ export const nullableOf = (
   description: string,
   example: string | number | null = null,
 ) => Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
+
+/** Of a record that says who did something. */
+export const requestIdOfChange = nullableOf(
+  'string',
+  'The X-Request-Id of the request that did it.',
+  '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
+)
 
 export const orNull = (schema: TSchema, description: string) =>
   Type.Unsafe({ anyOf: [schema, { type: 'null' }], description })

@@ -22,7 +22,7 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Throws bad_request, or invalid for JSON that is no object. */

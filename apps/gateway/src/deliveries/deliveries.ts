@@ -24,7 +24,7 @@ import {
   timestamp,
 } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
-import { describe, id, nullable, oneOf, partial, text } from '../validation/fields'
+import { describe, id, instant, nullable, oneOf, partial, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'exhausted', 'held', 'cancelled'] as const
@@ -38,8 +38,6 @@ export const DELIVERY_FILTERS = {
     { format: 'uuid-start' },
   ),
 }
-
-const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
 
 const attemptError = (description: string) =>
   Type.Unsafe<string | null>({

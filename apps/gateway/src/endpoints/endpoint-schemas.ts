@@ -13,6 +13,14 @@ import { recordOf } from '../api/record'
 import { described, named, nullableTimestamp, orNull, timestamp } from '../api/schemas'
 import { describe, nullable, oneOf, partial, text } from '../validation/fields'
 
+export const eventTypes = (description: string) =>
+  Type.Array(oneOf(EVENT_TYPES), {
+    minItems: 1,
+    maxItems: EVENT_TYPES.length,
+    uniqueItems: true,
+    ...describe(description, ['lead.created']),
+  })
+
 /** What is given of an endpoint, and shown as it was given. */
 export const endpointFields = {
   url: text(
@@ -22,13 +30,7 @@ export const endpointFields = {
   ),
   description: nullable(text('For your own eyes. Null clears it.', 'CRM')),
   enabled: Type.Boolean(describe('While it is false, deliveries are held.', true)),
-  events: Type.Array(oneOf(EVENT_TYPES), {
-    minItems: 1,
-    maxItems: EVENT_TYPES.length,
-    uniqueItems: true,
-    description: 'What it subscribes to; `lead.created` alone by default.',
-    examples: [['lead.created']],
-  }),
+  events: eventTypes('What it subscribes to; `lead.created` alone by default.'),
   leads: oneOf(ENDPOINT_LEADS, 'The leads whose events it gets; `all` by default.', 'live'),
   include: Type.Array(oneOf(ENDPOINT_INCLUDES), {
     maxItems: ENDPOINT_INCLUDES.length,

@@ -3,16 +3,13 @@ import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named } from '../api/schemas'
-import { describe, oneOf, text } from '../validation/fields'
+import { describe, instant, oneOf } from '../validation/fields'
 import { readEndpointChange } from './webhook-endpoints'
 
 const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest', {
-  since: text(
+  since: instant(
     'Deliveries of events created then or later, ISO 8601 with an offset.',
     '2026-11-20T00:00:00Z',
-    {
-      format: 'instant',
-    },
   ),
   state: Type.Optional(
     oneOf(

@@ -1,12 +1,13 @@
-import { EVENT_TYPES, type Replay } from '@leadwire/contracts'
+import type { Replay } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { pollUntil } from '../api/poll-until'
 import { recordOf } from '../api/record'
 import { dataOf, described, IdParams, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
-import { describe, integer, oneOf, partial, text } from '../validation/fields'
+import { describe, instant, integer, oneOf, partial } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
+import { eventTypes } from './endpoint-schemas'
 import { readEndpointChange } from './webhook-endpoints'
 
 const number = (description: string, example: number, minimum: number) =>
@@ -16,19 +17,14 @@ const ReplayWebhookEndpoint = partial(
   {
     after_sequence: number('Events with a higher `sequence`.', 1200, 0),
     until_sequence: number('Events up to this `sequence`; by default the last one now.', 1800, 1),
-    from: text(
+    from: instant(
       'Events created then or later, ISO 8601 with an offset (`created_at` of an event).',
       '2026-11-20T09:00:00Z',
-      { format: 'instant' },
     ),
-    to: text('Events created before.', '2026-11-20T11:00:00Z', { format: 'instant' }),
-    types: Type.Array(oneOf(EVENT_TYPES), {
-      minItems: 1,
-      maxItems: EVENT_TYPES.length,
-      uniqueItems: true,
-      description: 'Only these types, subscribed or not; by default those that the endpoint subscribes to.',
-      examples: [['lead.created']],
-    }),
+    to: instant('Events created before.', '2026-11-20T11:00:00Z'),
+    types: eventTypes(
+      'Only these types, subscribed or not; by default those that the endpoint subscribes to.',
+    ),
     state: oneOf(
       ['undelivered', 'exhausted', 'all'],
       '`undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.',

@@ -2,7 +2,7 @@ import { FILE_FORMATS, Image } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf, named } from '../api/schemas'
+import { dataOf, fileField, named } from '../api/schemas'
 import { text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 
@@ -14,11 +14,7 @@ const AttachFields = Type.Object({
 
 const AttachForm = named('AttachFileRequest', {
   ...AttachFields.properties,
-  file: Type.Unsafe({
-    type: 'string',
-    format: 'binary',
-    description: `The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`,
-  }),
+  file: fileField(`The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`),
 })
 
 const TAKEN = `The format of a file is detected from its content, and its name must have an extension of that format:

@@ -1,7 +1,6 @@
 import { IMAGE_FORMATS, Image } from '@leadwire/contracts'
-import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { dataOf, named } from '../api/schemas'
+import { dataOf, fileField, named } from '../api/schemas'
 import { partial, text } from '../validation/fields'
 import { recordFileOnce } from './record-upload-once'
 
@@ -11,11 +10,7 @@ const ImageFields = partial({
 })
 
 const ImageForm = named('CreateImageRequest', {
-  file: Type.Unsafe({
-    type: 'string',
-    format: 'binary',
-    description: `The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`,
-  }),
+  file: fileField(`The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`),
   ...ImageFields.properties,
 })
 

@@ -1,15 +1,10 @@
 import type { Idempotency, UploadedFile } from '@leadwire/contracts'
 import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
-import { idempotencyKey, replayable, requestFingerprint } from '../api/idempotency'
+import { idempotencyKey, replayable, requestFingerprint, type Saved } from '../api/idempotency'
 import type { Call } from '../api/operation'
 import type { Part } from '../body/read-multipart'
 import { addErrors } from '../validation/errors'
 import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
-
-interface Saved {
-  body: Uint8Array
-  replayed?: boolean | undefined
-}
 
 /** Under which key the service saves the response with the record. */
 interface SaveUnder {

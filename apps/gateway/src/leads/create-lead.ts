@@ -9,7 +9,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Dependencies } from '../api/dependencies'
 import { idempotencyOf, replayable } from '../api/idempotency'
-import { type Handler, operation } from '../api/operation'
+import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { dataOf } from '../api/schemas'
 import { isPublishable } from '../auth/publishable'
@@ -46,8 +46,8 @@ export const createCaptured = async (
 
 /** The handler of an operation that creates a lead. `newLead` makes it of the checked fields. */
 const leadCreation =
-  <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead): Handler<Fields> =>
-  async (call) => {
+  <Fields>(newLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead) =>
+  async (call: Call<Fields>) => {
     const { request, accountId, clients, limits } = call
     const body = bodyOf(request)
     const idempotency = idempotencyOf(request, body.fields)

@@ -1,9 +1,9 @@
+import { isIP } from 'node:net'
 import { LEAD_REFERRERS, LEAD_STATUSES, type NewLead, oneLine, type Visitor } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { named } from '../api/schemas'
 import { headerText } from '../http/utf8'
-import { visitorAddress } from '../http/visitor-address'
 import { id, integer, oneOf, text } from '../validation/fields'
 
 export const leadValue = integer('Value of the lead in GBP.', 4500, { minimum: 0, maximum: 2_147_483_647 })
@@ -34,6 +34,10 @@ const userAgentOf = ({ headers }: FastifyRequest): string => {
   const text = oneLine(headerText(headers['user-agent'] ?? '')).trim() || 'unknown'
   return text.length > USER_AGENT_LENGTH ? [...text].slice(0, USER_AGENT_LENGTH).join('') : text
 }
+
+/** The peer's IP address, or behind trusted proxies the first untrusted one of X-Forwarded-For; IPv4 where it is mapped. */
+const visitorAddress = ({ ip, raw }: FastifyRequest): string =>
+  (isIP(ip) ? ip : (raw.socket.remoteAddress ?? '0.0.0.0')).replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
 
 /** The visitor that a request comes from, for a lead that names no other. */
 export const visitorOf = (request: FastifyRequest): Visitor => ({

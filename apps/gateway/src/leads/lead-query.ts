@@ -1,9 +1,7 @@
 import { LEAD_STATUSES, type LeadFilters, postcodeBeginning, VISITOR_REFERRERS } from '@leadwire/contracts'
 import { type Static, Type } from '@sinclair/typebox'
-import { describe, id, integer, oneOf, partial, text } from '../validation/fields'
+import { describe, id, instant, integer, oneOf, partial, text } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
-
-const instant = (description: string) => text(description, '2026-11-21T09:30:00Z', { format: 'instant' })
 
 /** The parameters of GET /leads beside the interface's `page`. */
 export const LeadQuery = partial({

@@ -2,7 +2,7 @@ import { LEAD_STATUSES, Lead, ManagedLead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, described, named, nullableOf, orNull, TokenName, timestamp } from '../api/schemas'
+import { dataOf, described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { describe, oneOf } from '../validation/fields'
 import { VisitorLead } from './visitor-lead'
@@ -73,11 +73,7 @@ export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a l
   ),
   action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
   token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
-  request_id: nullableOf(
-    'string',
-    'The X-Request-Id of the request that did it.',
-    '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
-  ),
+  request_id: requestIdOfChange,
   changes: Type.Array(FieldChange, {
     description:
       'What became another one. Empty for the creation and the erasure, which also empties what others were from and to.',

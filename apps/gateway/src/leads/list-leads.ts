@@ -11,11 +11,6 @@ const PER_PAGE = 20
 
 const LeadPage = pageOrStepOf(LeadListItem, '/leads', ' Only with parameters beside `page`.')
 
-const pageOf = async (call: Call<LeadQuery>, page: number): Promise<Buffer> => {
-  const { accountId, clients, limits } = call
-  return pageJson(call, { page, ...(await clients.listLeads({ accountId, page }, limits)) })
-}
-
 /** A page, or the leads that follow a cursor, for a query with any parameter beside `page`. */
 const findLeads = async (call: Call<LeadQuery>, page: number): Promise<Buffer> => {
   const { accountId, clients, limits, request } = call
@@ -49,10 +44,12 @@ export const listLeads = operation({
   },
   isBatched: true,
   handler: async (call) => {
-    const { request, reply } = call
+    const { request, reply, accountId, clients, limits } = call
     const query = request.query as Record<string, unknown>
     const page = pageNumber(query['page'])
-    const body = await (asksMore(query) ? findLeads(call, page) : pageOf(call, page))
+    const body = asksMore(query)
+      ? await findLeads(call, page)
+      : pageJson(call, { page, ...(await clients.listLeads({ accountId, page }, limits)) })
     // A strong tag of the bytes. 9 µs for 12 KB.
     return unlessKnown(request, reply, `"${hash('sha256', body, 'base64url')}"`, body)
   },

@@ -5,7 +5,7 @@ import { idempotencyOf, replayable } from '../api/idempotency'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
 import { described, named } from '../api/schemas'
-import { bodyOf } from '../body/body'
+import { bodyOf, isObject } from '../body/body'
 import { ifMatchOf, tagged } from '../http/entity-tags'
 import { addErrors } from '../validation/errors'
 import { textErrors } from '../validation/text-errors'
@@ -67,9 +67,6 @@ const EXAMPLE: Record<string, unknown> = Object.fromEntries(
     examples ? [[name, examples[0]]] : [],
   ),
 )
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Throws invalid. */
 const rowsOf = (leads: unknown): unknown[] => {

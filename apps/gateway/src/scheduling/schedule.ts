@@ -1,6 +1,6 @@
 import type { Appointment } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
-import { idempotencyOf, replayable } from '../api/idempotency'
+import { idempotencyOf, replayable, type Saved } from '../api/idempotency'
 import { leadListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
@@ -38,10 +38,7 @@ interface Scheduling {
   summary: string
   answer: string
   /** Resolves with the JSON of the response. */
-  create: (
-    call: Call<unknown>,
-    entry: Appointment,
-  ) => Promise<{ body: Uint8Array; replayed?: boolean | undefined }>
+  create: (call: Call<unknown>, entry: Appointment) => Promise<Saved>
 }
 
 const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>

@@ -3,11 +3,12 @@ import type { VerifiedToken } from '@leadwire/contracts'
 import { grants, SCOPES, type Scope } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { isEndpoint } from '../api/has-endpoint'
 import { type Call, operation } from '../api/operation'
 import { dataOf, named } from '../api/schemas'
 import { CaptureForm } from '../capture/capture-fields'
 import { addErrors } from '../validation/errors'
-import { describe, id, oneOf, optional, text } from '../validation/fields'
+import { describe, id, instant, oneOf, optional, text } from '../validation/fields'
 import { inMicroseconds, isInstant } from '../validation/formats'
 import { labelOf, selectedIsInvalid } from '../validation/messages'
 import { TokenRecord, tokenRecord } from './tokens'
@@ -27,10 +28,9 @@ const CreateToken = named('CreateTokenRequest', {
       description: 'Required, but for a publishable token, which has `leads:create` alone.',
       examples: [['leads']],
     }),
-    expires_at: text(
+    expires_at: instant(
       'When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.',
       '2030-01-01T00:00:00Z',
-      { format: 'instant' },
     ),
     endpoint_id: id(
       'With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.',
@@ -99,20 +99,13 @@ const excessErrors = (
 
 /** Errors of `endpoint_id`: it goes with one scope, and the account has such an endpoint. */
 const endpointErrors = async (
-  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
+  call: Call<unknown>,
   { scopes, endpoint_id: endpointId }: Partial<Record<string, unknown>>,
 ): Promise<FieldErrors> => {
   if (typeof endpointId !== 'number' || !Number.isSafeInteger(endpointId) || endpointId < 1) return {}
   if (Array.isArray(scopes) && scopes.some((scope) => scope !== 'webhooks'))
     return { endpoint_id: ['The endpoint id needs the scope webhooks alone.'] }
-  return clients.webhooks.retrieveWebhookEndpoint({ accountId, endpointId }, limits).then(
-    () => ({}),
-    (error: unknown) => {
-      if (error instanceof ServiceError && error.code === 'not_found')
-        return { endpoint_id: [selectedIsInvalid('endpoint_id')] }
-      throw error
-    },
-  )
+  return (await isEndpoint(call, endpointId)) ? {} : { endpoint_id: [selectedIsInvalid('endpoint_id')] }
 }
 
 const ALONE = ['origins', 'return_url', 'honeypot'] as const
@@ -150,8 +143,11 @@ export const createToken = operation({
   body: CreateToken,
   savesResponse: true,
   answer: dataOf(CreatedToken, 'The new token.'),
-  handler: async ({ request: { principal }, accountId, clients, limits, dependencies: { now }, check }) => {
-    const { value, errors = {}, fields } = check()
+  handler: async (call) => {
+    const { accountId, clients, limits } = call
+    const { principal } = call.request
+    const { now } = call.dependencies
+    const { value, errors = {}, fields } = call.check()
     const asked: Partial<Record<string, unknown>> = fields ?? value
     const given = {
       ...asked,
@@ -159,7 +155,7 @@ export const createToken = operation({
     }
     const isPast = (instantMs(asked['expires_at']) ?? Number.POSITIVE_INFINITY) <= now()
     const past = isPast ? { expires_at: ['The expires at must be a date in the future.'] } : {}
-    const unknown = await endpointErrors({ accountId, clients, limits }, given)
+    const unknown = await endpointErrors(call, given)
     const others = [past, excessErrors(given, principal), publishableErrors(given), unknown]
     const allErrors = others.reduce(addErrors, errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)

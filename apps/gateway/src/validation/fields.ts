@@ -13,6 +13,10 @@ export const text = (
   rules: { minLength?: number; maxLength?: number; format?: string } = {},
 ) => Type.String({ maxLength: 255, ...rules, ...describe(description, example) })
 
+/** ISO 8601 with an offset. */
+export const instant = (description: string, example = '2026-11-21T09:30:00Z') =>
+  text(description, example, { format: 'instant' })
+
 /** A whole number that JSON carries without loss. */
 export const integer = (
   description: string,

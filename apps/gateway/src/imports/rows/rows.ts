@@ -1,3 +1,4 @@
+import { isObject } from '../../body/body'
 import { VisitorLead } from '../../leads/visitor-lead'
 import type { Body } from '../../validation/checker'
 
@@ -15,9 +16,6 @@ export class UnreadableFile extends Error {}
 export const MAX_ROW_BYTES = 1024 * 1024
 
 export const FIELDS = Object.keys(VisitorLead.properties)
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const each = (list: unknown, change: (item: Record<string, unknown>) => object): unknown =>
   Array.isArray(list) ? list.map((item) => (isObject(item) ? { ...item, ...change(item) } : item)) : list
