@@ -17,15 +17,12 @@ const isSafe = ({ method, headers }: Request) =>
 
 const passes = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
-    const aborted = () => {
+    const timer = setTimeout(resolve, ms)
+    // The signal is the request's own, and is gone with it.
+    signal.addEventListener('abort', () => {
       clearTimeout(timer)
       reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', aborted)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', aborted, { once: true })
+    })
   })
 
 const FIRST_PAUSE_MS = 250

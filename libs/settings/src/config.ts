@@ -51,19 +51,19 @@ export const entriesOf = (isEntry: (entry: string) => boolean, expected: string)
     return entries
   })
 
-/** How long an attempt may take, in milliseconds. */
-export const timeout = makeValidator<number>((text) => {
-  const ms = parseDuration(text)
-  if (ms < 100) throw new TypeError(`"${text}" is less than 100ms`)
-  return ms
-})
+/** In milliseconds. */
+const duration = (least: string) =>
+  makeValidator<number>((text) => {
+    const ms = parseDuration(text)
+    if (ms < parseDuration(least)) throw new TypeError(`"${text}" is less than ${least}`)
+    return ms
+  })
 
-/** How long rows are kept, in milliseconds. Longer than the stream keeps an event: a redelivered one must be known. */
-export const retention = makeValidator<number>((text) => {
-  const kept = parseDuration(text)
-  if (kept < 2 * 3_600_000) throw new TypeError(`"${text}" is less than 2h`)
-  return kept
-})
+/** How long an attempt may take. */
+export const timeout = duration('100ms')
+
+/** How long rows are kept. Longer than the stream keeps an event: a redelivered one must be known. */
+export const retention = duration('2h')
 
 export const logLevel = () =>
   str({ default: 'info', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] })
