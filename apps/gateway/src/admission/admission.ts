@@ -2,7 +2,6 @@ import { type BatcherMeters, createFairQueue, ServiceError, TooBusy } from '@lea
 import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import { ProblemError } from '../http/problem'
 
-/** What all requests in flight may cost. */
 const REQUESTS_COST = 256
 /** Each takes some 50 KB with its connection (seen with 2,000 that send 14 KB). */
 const MAX_WAITING = 6000
@@ -26,17 +25,12 @@ const perAccount = (max: number, what: string): Enter => {
 
 type Enter = ReturnType<typeof createFairQueue>
 
-/** Each of its queues resolves to the function that gives a place back. */
-export type Admission = Record<
-  'requests' | 'largeBodies' | 'uploads' | 'captures' | 'exports' | 'eventStreams' | 'polls',
-  Enter
->
-
 /**
  * What this copy of the gateway does at once, by account. A request beyond its account's share waits: refused at once, clients send it
- * again at once (refusals to 640 connections left a tenth of the throughput). Nothing waits for files and streams, which last long.
+ * again at once (refusals to 640 connections left a tenth of the throughput). Nothing waits for files and streams, which last long. Each
+ * queue resolves to the function that gives a place back.
  */
-export const createAdmission = (maxUploads: number, meters?: BatcherMeters): Admission => ({
+export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => ({
   /** Equal shares, and one share is kept free for the next account. */
   requests: createFairQueue({
     shareOf: (accounts) => REQUESTS_COST / (accounts + 1),
@@ -59,6 +53,8 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters): Adm
   polls: perAccount(POLLS, 'polls for events'),
 })
 
+export type Admission = ReturnType<typeof createAdmission>
+
 /** Holds a place until the response has ended, or its connection. */
 export const holdPlace = async (reply: FastifyReply, place: Promise<() => void>): Promise<void> => {
   const leave = await place
@@ -75,9 +71,7 @@ const BYTES_OF_COST = 4 * 1024
 const MAX_BODY_COST = 60
 
 interface Weight {
-  /** The most bytes of a body. */
   bodyLimit: number
-  /** Whether the request's call of a service is batched with the calls of others. */
   isBatched: boolean
 }
 

@@ -11,15 +11,6 @@ export interface RateLimit {
 /** Counts a request. Rejects with rate-limited beyond the limit. */
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-export interface RateLimits {
-  /** Of each token; the request's is known already. */
-  countRequest: CountRequest | undefined
-  /** Of each address, for requests with publishable tokens. */
-  countCapture: CountRequest
-  /** The same for their preflights, which are no part of it: a page sends both. */
-  countPreflight: CountRequest
-}
-
 // Beyond it the token or the address that was idle longest is deleted, which is never one at its limit.
 const MAX_COUNTED = 20_000
 
@@ -27,7 +18,7 @@ const MAX_COUNTED = 20_000
 export const createRateLimits = (
   app: FastifyInstance,
   { RATE_LIMIT, CAPTURE_RATE }: { RATE_LIMIT: RateLimit | undefined; CAPTURE_RATE: RateLimit },
-): RateLimits => {
+) => {
   // By address unless a limit says otherwise, and by /64 in IPv6, of which one visitor has all addresses.
   app.register(rateLimit, { global: false, ipv6Subnet: 64 })
   const limiter = (
@@ -59,8 +50,13 @@ export const createRateLimits = (
   }
   const ofToken = { keyGenerator: ({ principal }: FastifyRequest) => principal.tokenId }
   return {
+    /** The request's token is known already. */
     countRequest: RATE_LIMIT && limiter('default', 'token', RATE_LIMIT, ofToken),
+    /** For requests with publishable tokens. */
     countCapture: limiter('capture', 'address', CAPTURE_RATE),
+    /** The same for their preflights, which are no part of it: a page sends both. */
     countPreflight: limiter('capture', 'address', CAPTURE_RATE),
   }
 }
+
+export type RateLimits = ReturnType<typeof createRateLimits>

@@ -8,7 +8,7 @@ import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
 import { dataOf, named, timestamp } from '../api/schemas'
 import { isKnown } from '../http/entity-tags'
-import { UserRecord, userRecord } from '../users/users'
+import { UserRecord, userOf } from '../users/users'
 
 /** As much as a call of a service that is not batched. */
 const COST = 4
@@ -45,10 +45,8 @@ export const revokeUserCalendar = operation({
   summary: "Revoke the address of a user's calendar",
   description: 'It stops working at once.',
   answer: dataOf(UserRecord, 'The user, without a calendar.'),
-  handler: async ({ pathId, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.revokeUserCalendar({ accountId, userId: pathId() }, limits)
-    return userRecord(user!)
-  },
+  handler: async ({ pathId, accountId, clients, limits }) =>
+    userOf(await clients.accounts.revokeUserCalendar({ accountId, userId: pathId() }, limits)),
 })
 
 const TITLES: Record<string, string> = { appointment: 'Appointment', callback: 'Callback' }

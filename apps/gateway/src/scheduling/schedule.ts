@@ -33,18 +33,18 @@ export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a
   cancelled_at: nullableTimestamp('Null until it is cancelled.'),
 })
 
-interface Scheduling {
-  route: `POST /leads/:reference/${string}`
-  summary: string
-  answer: string
-  /** Resolves with the JSON of the response. */
-  create: (call: Call<unknown>, entry: Appointment) => Promise<Saved>
-}
+export const SUBJECTS = { appointment: 'an appointment', callback: 'a callback' }
 
-const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>
+export type Subject = keyof typeof SUBJECTS
+
+const scheduleOperation = (
+  subject: Subject,
+  create: (call: Call<unknown>, entry: Appointment) => Promise<Saved>,
+) =>
   operation({
-    ...about,
-    answer: dataOf(Scheduled, answer),
+    route: `POST /leads/:reference/${subject}s`,
+    summary: `Schedule ${SUBJECTS[subject]}`,
+    answer: dataOf(Scheduled, `The ${subject}.`),
     tag: 'Scheduling',
     description: 'The status of the lead does not change by it.',
     idempotent: true,
@@ -66,20 +66,14 @@ const scheduleOperation = ({ answer, create, ...about }: Scheduling) =>
   })
 
 /** Interface: Schedule Appointment. */
-export const scheduleAppointment = scheduleOperation({
-  route: 'POST /leads/:reference/appointments',
-  summary: 'Schedule an appointment',
-  answer: 'The appointment.',
-  create: ({ clients, limits }, appointment) => clients.leads.scheduleAppointment({ appointment }, limits),
-})
+export const scheduleAppointment = scheduleOperation('appointment', ({ clients, limits }, appointment) =>
+  clients.leads.scheduleAppointment({ appointment }, limits),
+)
 
 /** Interface: Schedule Callback. */
-export const scheduleCallback = scheduleOperation({
-  route: 'POST /leads/:reference/callbacks',
-  summary: 'Schedule a callback',
-  answer: 'The callback.',
-  create: ({ clients, limits }, callback) => clients.leads.scheduleCallback({ callback }, limits),
-})
+export const scheduleCallback = scheduleOperation('callback', ({ clients, limits }, callback) =>
+  clients.leads.scheduleCallback({ callback }, limits),
+)
 
 export const listAppointments = leadListOperation({
   route: 'GET /leads/:reference/appointments',

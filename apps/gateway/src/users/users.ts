@@ -1,3 +1,4 @@
+import type { User } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
@@ -20,7 +21,9 @@ export const UserRecord = described('User', 'Someone leads are assigned to.', {
   ),
 })
 
-export const userRecord = recordOf(UserRecord)
+const userRecord = recordOf(UserRecord)
+
+export const userOf = ({ user }: { user?: User | undefined }) => userRecord(user!)
 
 export const listUsers = operation({
   route: 'GET /manage/users',
@@ -38,10 +41,8 @@ export const createUser = operation({
   body: Type.Object(userFields, { title: 'CreateUserRequest' }),
   savesResponse: true,
   answer: dataOf(UserRecord, 'The new user.'),
-  handler: async ({ accountId, clients, limits, valid }) => {
-    const { user } = await clients.accounts.createUser({ accountId, ...(await valid()) }, limits)
-    return userRecord(user!)
-  },
+  handler: async ({ accountId, clients, limits, valid }) =>
+    userOf(await clients.accounts.createUser({ accountId, ...(await valid()) }, limits)),
 })
 
 export const retrieveUser = operation({
@@ -49,10 +50,8 @@ export const retrieveUser = operation({
   summary: 'Retrieve a user',
   description: 'Also one that was removed.',
   answer: dataOf(UserRecord, 'The user.'),
-  handler: async ({ pathId, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)
-    return userRecord(user!)
-  },
+  handler: async ({ pathId, accountId, clients, limits }) =>
+    userOf(await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)),
 })
 
 export const updateUser = operation({
@@ -64,8 +63,7 @@ export const updateUser = operation({
   handler: async ({ pathId, accountId, clients, limits, valid }) => {
     const key = { accountId, userId: pathId() }
     const value = await valid(() => clients.accounts.retrieveUser(key, limits).then(() => ({})))
-    const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
-    return userRecord(user!)
+    return userOf(await clients.accounts.updateUser({ ...key, ...value }, limits))
   },
 })
 
@@ -75,8 +73,6 @@ export const removeUser = operation({
   description:
     'The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.',
   answer: dataOf(UserRecord, 'The removed user.'),
-  handler: async ({ pathId, accountId, clients, limits }) => {
-    const { user } = await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)
-    return userRecord(user!)
-  },
+  handler: async ({ pathId, accountId, clients, limits }) =>
+    userOf(await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)),
 })
