@@ -128,7 +128,7 @@ export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefi
 export const isSet = (env: NodeJS.ProcessEnv, name: string): boolean =>
   Boolean(env[name] || env[`${name}_FILE`])
 
-/** What another setting depends on; undefined where that is invalid: its own error says so. */
+/** What `read` returns; undefined where it throws. */
 export const whenValid = <T>(read: () => T): T | undefined => {
   try {
     return read()

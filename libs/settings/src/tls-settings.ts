@@ -12,11 +12,9 @@ const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pe
   } catch (error) {
     throw new TypeError(`${path} can't be read: ${(error as NodeJS.ErrnoException).code}`)
   }
-  try {
-    return { pem, parsed: parse(pem) }
-  } catch {
-    throw new TypeError(`${path} holds no ${kind} in PEM`)
-  }
+  const parsed = whenValid(() => parse(pem))
+  if (parsed === undefined) throw new TypeError(`${path} holds no ${kind} in PEM`)
+  return { pem, parsed }
 }
 
 const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefined => {

@@ -18,7 +18,6 @@ import {
 import { type Answer, Problem } from './schemas'
 
 export interface Description {
-  /** The name that clients made from the document give to the operation. */
   operationId: string
   tag: string
   summary: string
@@ -35,7 +34,6 @@ export interface Description {
   body?: TSchema
   /** Whether the document leaves out the form, which has no good way to write the body. */
   jsonOnly?: boolean
-  /** Of a multipart/form-data body. */
   multipart?: TSchema
   /** The media types of a body that is read as it arrives. */
   stream?: readonly string[]

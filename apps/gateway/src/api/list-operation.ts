@@ -15,7 +15,6 @@ type Query<Filters extends TObject> = Static<Filters> & { cursor?: string }
 interface CursorList<Filters extends TObject> extends About {
   /** What the query may hold beside `cursor`. */
   filters?: Filters
-  /** The schema of a record. */
   record: TSchema
   /** What the parameter `cursor` is. */
   cursor?: string

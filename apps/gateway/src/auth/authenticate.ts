@@ -12,7 +12,6 @@ declare module 'fastify' {
   }
 }
 
-/** The tokens that a route takes. */
 export interface Access {
   /** Of these one is needed. */
   scopes: readonly string[]
@@ -20,7 +19,6 @@ export interface Access {
   endpointTokens?: boolean
 }
 
-/** Makes the hook of a route that needs a token. */
 export type Authenticate = (access: Access) => onRequestHookHandler
 
 /** Rejects when a token that was valid no longer is: for a request that waits. */

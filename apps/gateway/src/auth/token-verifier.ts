@@ -12,7 +12,6 @@ export const endsSoon = (expiresAtMs: number | undefined, now: number): boolean 
 
 /** The owner of a token. */
 export interface Principal extends VerifiedToken {
-  /** When the token expires, if that is soon. */
   endsSoonAt: string | undefined
 }
 

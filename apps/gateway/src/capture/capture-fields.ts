@@ -75,7 +75,6 @@ export const attributesOf = (
 
 const NAME_LENGTH = 255
 
-/** The lead of a form. */
 export const capturedLead = (
   visitor: Visitor,
   fields: CaptureFields,

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { isInvisible } from '@leadwire/contracts'
 import { type CallLimits, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
@@ -21,6 +20,7 @@ import {
 import { createCaptured, traceparentOf } from '../leads/create-lead'
 import { visitorOf } from '../leads/lead-fields'
 import { addErrors } from '../validation/errors'
+import { isEmpty } from '../validation/normalise'
 import { attributesOf, CaptureForm, capturedLead } from './capture-fields'
 import { createFindToken, TokenParams } from './find-token'
 import { PAGE_HEADERS, receivedPage, refusedPage } from './pages'
@@ -49,9 +49,6 @@ const isMultipart = ({ headers }: FastifyRequest) => /^multipart\//i.test(header
 const keyOf = (tokenId: number, fingerprint: Buffer, what: string) => ({
   ...{ tokenId, fingerprint, key: `form\n${what}` },
 })
-
-const isFilled = (value: unknown): boolean =>
-  value !== undefined && value !== null && !(typeof value === 'string' && isInvisible(value))
 
 /** Where the person goes back to. */
 const returnTo = (returnUrl: string, parameters: [name: string, value: string][]): string => {
@@ -154,7 +151,7 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     const allErrors = addErrors(invalid, other.errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const isSpam =
-      (honeypot !== undefined && isFilled(fields[honeypot])) ||
+      (honeypot !== undefined && !isEmpty(fields[honeypot])) ||
       (value.stamp !== undefined && isOfProgram(value.stamp, dependencies, tokenId))
     return capturedLead(visitorOf(request), value, { attributes: other.attributes, isSpam })
   }

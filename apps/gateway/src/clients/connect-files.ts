@@ -39,8 +39,7 @@ const couldNotConnect = (error: unknown): boolean =>
 const NETWORK_ERROR = /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_.+)$/
 
 const failureOf = (error: unknown): unknown => {
-  if (error instanceof errors.HeadersTimeoutError)
-    return new ServiceError('late', 'The service did not answer in time.', { cause: error })
+  if (error instanceof errors.HeadersTimeoutError) return ServiceError.timedOut(error)
   // Another error is the body's own.
   return NETWORK_ERROR.test(String((error as NodeJS.ErrnoException).code)) ? unavailable(error) : error
 }

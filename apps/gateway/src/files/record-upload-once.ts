@@ -104,7 +104,6 @@ const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']
   throw ServiceError.invalid(errors)
 }
 
-/** Receives and records the file of a form. */
 export const recordFileOnce = <Fields>(
   call: Call<Fields>,
   { collection, formats }: { collection: 'attachments' | 'images'; formats: readonly string[] },

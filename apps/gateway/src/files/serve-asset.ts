@@ -41,7 +41,6 @@ export const serveAsset = operation({
     // Only now: what is not there is 404, whatever If-None-Match says (RFC 9110, 13.2.1).
     if (!isKnown(request, etag)) return sendFile(call, stored)
     closeFile(stored)
-    reply.code(304)
-    return undefined
+    return void reply.code(304)
   },
 })

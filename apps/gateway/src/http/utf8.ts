@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, whenValid } from '@leadwire/service-kit'
 
 export const notUtf8 = () => new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
 
@@ -13,11 +13,7 @@ export const decodeUtf8 = (bytes: Buffer): string => {
 /** Text without its percent escapes, undefined when they are not UTF-8. A `%` that begins none stays (WHATWG URL, 1.3). */
 export const decodePercent = (text: string): string | undefined => {
   if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25'))
-  } catch {
-    return undefined
-  }
+  return whenValid(() => decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, '%25')))
 }
 
 /** The text of a header, which Node reads as Latin-1. Clients send UTF-8 as well (RFC 9110, 5.5). */

@@ -127,7 +127,6 @@ export const startImportWorker = ({
     }),
   )
   return {
-    /** Called when an import was created. */
     wake,
     /** Resolves when the batch in flight is done. */
     stop: loops.stop,

@@ -108,10 +108,7 @@ export const readCalendar = operation({
     const { entries } = await clients.leads.listCalendarEntries({ accountId, userId }, limits)
     const etag = `"${hash('sha256', JSON.stringify([userName, entries]), 'base64url')}"`
     reply.headers({ etag, 'cache-control': 'private, no-cache' })
-    if (isKnown(request, etag)) {
-      reply.code(304)
-      return undefined
-    }
+    if (isKnown(request, etag)) return void reply.code(304)
     const content = Buffer.from(await calendarOf(`Leadwire: ${oneLine(userName)}`, entries))
     reply.headers({ 'content-type': 'text/calendar; charset=utf-8', 'content-length': content.length })
     return request.method === 'HEAD' ? undefined : Readable.from([content])

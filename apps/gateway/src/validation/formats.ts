@@ -13,7 +13,7 @@ import {
   postcodeBeginning,
   UUID_START,
 } from '@leadwire/contracts'
-import { parseDuration } from '@leadwire/service-kit'
+import { parseDuration, whenValid } from '@leadwire/service-kit'
 import { placeOf } from './cursor'
 import { FIRST_YEAR, LAST_YEAR, localInstant } from './local-instant'
 
@@ -32,22 +32,13 @@ const isWebUrl = (text: string): boolean => {
   return hostname !== '' && username === '' && password === ''
 }
 
-/** The origin of a web page, as browsers send it. */
-/** A wildcard would match no page: origins are compared as they are. */
+/** The origin of a web page, as browsers send it. A wildcard would match no page: origins are compared as they are. */
 const isWebOrigin = (text: string): boolean =>
   isWebUrl(text) && new URL(text).origin === text && !text.includes('*')
 
-const holds = (check: () => boolean): boolean => {
-  try {
-    return check()
-  } catch {
-    return false
-  }
-}
-
 /** An instant in ISO 8601 with its offset, such as 2026-03-29T01:30:00Z. */
 export const isInstant = (text: string): boolean =>
-  /^(?!0000)\d{4}-/.test(text) && holds(() => Temporal.Instant.from(text) !== undefined)
+  /^(?!0000)\d{4}-/.test(text) && whenValid(() => Temporal.Instant.from(text)) !== undefined
 
 /** An instant in UTC, truncated to microseconds: PostgreSQL would round it, the last one of 9999 to the year 10000. */
 export const inMicroseconds = (instant: string): string =>
@@ -142,7 +133,7 @@ export const FORMATS: Record<string, Format> = {
     schema: { format: 'date-time' },
   },
   overlap: {
-    isValid: (text) => holds(() => parseDuration(text) <= MAX_OVERLAP_MS),
+    isValid: (text) => whenValid(() => parseDuration(text) <= MAX_OVERLAP_MS) ?? false,
     message: 'must be a time such as 0s, 15m or 24h, at most 30d.',
     schema: { pattern: '^[0-9]+(ms|s|m|h|d)$' },
   },

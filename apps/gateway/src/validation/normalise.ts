@@ -27,7 +27,7 @@ const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   return isNumber ? Number(text) : value
 }
 
-const isEmpty = (value: unknown) =>
+export const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && isInvisible(value))
 
 const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {

@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, whenValid } from '@leadwire/service-kit'
 import type { TSchema } from '@sinclair/typebox'
 import { CsvError, type Info, type Options, parse } from 'csv-parse'
 import { parse as parseSync } from 'csv-parse/sync'
@@ -64,13 +64,8 @@ const fieldsOf = (columns: string[]) =>
 const countFields = (columns: string[]) => fieldsOf(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
 
 // With the wrong delimiter, quotes may have no end.
-const columnsOf = (head: Buffer, options: Options): string[] => {
-  try {
-    return parseSync(head, { ...CSV, ...options, to: 1 })[0] ?? []
-  } catch {
-    return []
-  }
-}
+const columnsOf = (head: Buffer, options: Options): string[] =>
+  whenValid(() => parseSync(head, { ...CSV, ...options, to: 1 })[0]) ?? []
 
 /** Why every row below a header would be refused. */
 const headerError = (columns: string[]): string | undefined => {

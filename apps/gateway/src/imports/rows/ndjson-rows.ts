@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import { whenValid } from '@leadwire/service-kit'
 import { jsonBody } from '../../body/body'
 import type { Body } from '../../validation/checker'
 import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
@@ -38,13 +39,8 @@ const bodyOf = (line: Buffer): Body => {
 const refuseOther = (line: Buffer): void => {
   if (!line.toString().trimStart().startsWith('{'))
     throw new UnreadableFile('The first line is no JSON object. A file of CSV is sent as text/csv.')
-  let fields: object
-  try {
-    fields = bodyOf(line).fields
-  } catch {
-    return
-  }
-  if (!FIELDS.some((field) => Object.hasOwn(fields, field)))
+  const fields = whenValid(() => bodyOf(line).fields)
+  if (fields && !FIELDS.some((field) => Object.hasOwn(fields, field)))
     throw new UnreadableFile(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
 }
 

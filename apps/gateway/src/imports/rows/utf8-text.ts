@@ -1,4 +1,4 @@
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, whenValid } from '@leadwire/service-kit'
 import { windows1252Text } from '../../http/utf8'
 
 const refusal = (message: string) => ServiceError.invalid({ file: [message] })
@@ -19,13 +19,8 @@ interface Encoding {
 }
 
 const unicode = (name: string, label: string, mark: number[], sizeOf: Encoding['sizeOf']) => {
-  const decode = (bytes: Buffer) => {
-    try {
-      return new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true })
-    } catch {
-      return undefined
-    }
-  }
+  const decode = (bytes: Buffer) =>
+    whenValid(() => new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true }))
   const read = (bytes: Buffer): string => {
     const all = decode(bytes)
     if (all !== undefined) return all
