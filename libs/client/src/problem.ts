@@ -1,3 +1,5 @@
+import type { components } from './generated/schema'
+
 /** An error response of the API (RFC 9457), or `unreachable` without a response. */
 export class LeadwireProblem extends Error {
   override readonly name = 'LeadwireProblem'
@@ -13,7 +15,7 @@ export class LeadwireProblem extends Error {
   /** With status 410 of `GET /manage/events`: the cursor to continue with. */
   readonly oldestCursor: string | undefined
 
-  constructor(status: number, body: Partial<Problem>, options?: ErrorOptions) {
+  constructor(status: number, body: Partial<components['schemas']['Problem']>, options?: ErrorOptions) {
     super(body.detail ?? `The answer has the status ${status}.`, options)
     this.kind = String(body.type).split('#')[1] ?? 'unknown'
     this.status = status
@@ -22,15 +24,6 @@ export class LeadwireProblem extends Error {
     this.errors = body.errors ?? {}
     this.oldestCursor = body.oldest_cursor
   }
-}
-
-interface Problem {
-  type: string
-  title: string
-  detail: string
-  request_id: string
-  errors: Record<string, string[]>
-  oldest_cursor: string
 }
 
 export const problemOf = async (response: Response): Promise<LeadwireProblem> => {

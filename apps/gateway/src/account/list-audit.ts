@@ -59,6 +59,6 @@ export const listAudit = listOperation({
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)
     const last = entries.length > AUDIT_LIMIT ? shown.at(-1) : undefined
-    return { items: `[${shown.map(auditJson).join()}]`, next: last && `${last.at}_${last.id}` }
+    return { items: `[${shown.map(auditJson).join()}]`, nextBefore: last && `${last.at}_${last.id}` }
   },
 })

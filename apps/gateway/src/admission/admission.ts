@@ -98,17 +98,14 @@ export interface UploadLimits {
 }
 
 /** Receives the upload of a request. The signal aborts when its client has disconnected, or is too slow (408). */
-export type ReceiveUpload = <T>(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  work: (signal: AbortSignal) => Promise<T>,
-) => Promise<T>
+export type ReceiveUpload = <T>(reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
 
 const tooSlow = () => new ProblemError('timeout', 'The file did not arrive in time.')
 
 export const createUploadLimiter =
   ({ uploads, captures }: Admission, { idleMs, totalMs }: UploadLimits): ReceiveUpload =>
-  async ({ principal, raw }, reply, work) => {
+  async (reply, work) => {
+    const { principal, raw } = reply.request
     const leave = await (principal.origins.length > 0 ? captures : uploads)(principal.accountId)
     const controller = new AbortController()
     const total = setTimeout(() => controller.abort(tooSlow()), totalMs)

@@ -1,3 +1,4 @@
+import type { ListDeliveriesResponse } from '@leadwire/contracts'
 import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { idOf } from '../validation/cursor'
 import { describe } from '../validation/fields'
@@ -19,12 +20,15 @@ interface CursorList<Filters extends TObject> extends About {
   /** What the parameter `cursor` is. */
   cursor?: string
   answer?: string
-  /** `items` is the JSON array of the records that follow the place of a cursor, and `next` their place. */
-  find: (
-    call: Call<unknown>,
-    filters: Static<Filters>,
-    place: string | undefined,
-  ) => Promise<{ items: Uint8Array | string; next: string | number | undefined }>
+  /** The records that follow the place of a cursor. */
+  find: (call: Call<unknown>, filters: Static<Filters>, place: string | undefined) => Promise<Found>
+}
+
+/** A JSON array of records, and the place from which further ones are listed. */
+interface Found {
+  items: Uint8Array | string
+  nextBefore?: string | number | undefined
+  nextAfter?: number | undefined
 }
 
 /** A list without pages: each response names the cursor of the next. */
@@ -43,8 +47,8 @@ export const listOperation = <Filters extends TObject = TObject>({
     answer: { description: answer, schema: cursorPageOf(record) },
     handler: async (call) => {
       const { cursor, ...given } = (await call.valid(() => referenceErrors(call))) as Query<Filters>
-      const { items, next } = await find(call, given as Static<Filters>, cursor)
-      return cursorPageJson(items, next)
+      const { items, nextBefore, nextAfter } = await find(call, given as Static<Filters>, cursor)
+      return cursorPageJson(items, nextBefore ?? nextAfter)
     },
   })
 }
@@ -54,7 +58,7 @@ type LeadList = About & {
   find: (
     call: Call<unknown>,
     asked: { accountId: number; reference: string; before: number | undefined },
-  ) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
+  ) => Promise<Found>
 }
 
 const STEPS =
@@ -65,10 +69,7 @@ export const leadListOperation = ({ description, find, ...about }: LeadList) =>
   listOperation({
     ...about,
     description: [description, STEPS].filter(Boolean).join('\n\n'),
-    find: async (call, _filters, place) => {
-      const { items, nextBefore } = await find(call, { ...call.leadKey(), before: idOf(place) })
-      return { items, next: nextBefore }
-    },
+    find: (call, _filters, place) => find(call, { ...call.leadKey(), before: idOf(place) }),
   })
 
 interface PagedList<Filters extends TObject> extends About {
@@ -81,13 +82,7 @@ interface PagedList<Filters extends TObject> extends About {
   find: (
     call: Call<unknown>,
     asked: Static<Filters> & { page: number; cursor?: number },
-  ) => Promise<{
-    records: object[]
-    total: number
-    totalCapped: boolean
-    perPage: number
-    nextCursor?: number | undefined
-  }>
+  ) => Promise<{ records: object[] } & Omit<ListDeliveriesResponse, 'deliveries'>>
 }
 
 /** A list by pages, or by cursor where the query has one. */

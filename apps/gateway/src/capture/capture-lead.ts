@@ -156,12 +156,8 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     return capturedLead(visitorOf(request), value, { attributes: other.attributes, isSpam })
   }
 
-  const createLead = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    form: ReceivedForm,
-    limits: CallLimits,
-  ) => {
+  const createLead = (reply: FastifyReply, form: ReceivedForm, limits: CallLimits) => {
+    const { request } = reply
     const { accountId, tokenId } = request.principal
     const lead = leadOf(request, form)
     const { stamp: _, ...content } = form.fields
@@ -176,12 +172,12 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
 
   const capture = async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     const form: ReceivedForm = isMultipart(request)
-      ? await receiveForm(dependencies, request, reply, MULTIPART)
+      ? await receiveForm(dependencies, reply, MULTIPART)
       : { ...bodyOf(request), files: [] }
     // From now: the form may have taken long to arrive.
     const limits = { ...limitsOf(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
     try {
-      const { reference } = await createLead(request, reply, form, limits)
+      const { reference } = await createLead(reply, form, limits)
       await attachFiles(dependencies, request, reference, form.files, limits)
       return reference
     } catch (error) {

@@ -1,6 +1,6 @@
 import { isInvisible, oneLine, type UploadedFile, type UploadTerms } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Dependencies } from '../api/dependencies'
 import { fieldOf, type Part, partsOf } from '../body/read-multipart'
 import type { Body } from '../validation/checker'
@@ -101,13 +101,13 @@ const takeFile = async (
  */
 export const receiveForm = (
   dependencies: Dependencies,
-  request: FastifyRequest,
   reply: FastifyReply,
   { terms, refusalOf, maxFieldBytes }: FormRules,
 ): Promise<ReceivedForm> =>
-  dependencies.receiveUpload(request, reply, async (signal) => {
+  dependencies.receiveUpload(reply, async (signal) => {
     const form: ReceivedForm = { fields: Object.create(null), form: true, errors: {}, files: [] }
     const { fields } = form
+    const { request } = reply
     try {
       for await (const part of request.body ? partsOf(request, signal) : []) {
         const { name, bytes } = part

@@ -1,4 +1,4 @@
-import type { Idempotency, UploadedFile } from '@leadwire/contracts'
+import type { AttachFileRequest, UploadedFile } from '@leadwire/contracts'
 import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/service-kit'
 import { idempotencyKey, replayable, requestFingerprint, type Saved } from '../api/idempotency'
 import type { Call } from '../api/operation'
@@ -7,10 +7,7 @@ import { addErrors } from '../validation/errors'
 import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
 
 /** Under which key the service saves the response with the record. */
-interface SaveUnder {
-  idempotency: Idempotency | undefined
-  claimId: string
-}
+type SaveUnder = Pick<AttachFileRequest, 'idempotency' | 'claimId'>
 
 interface Recording<Received> {
   /** Streams the request's file to files-service. With `keep` false it is only checked. */
@@ -91,7 +88,7 @@ const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']
     isGiven = true
     return undefined
   }
-  const form = await receiveForm(call.dependencies, call.request, call.reply, { terms, refusalOf })
+  const form = await receiveForm(call.dependencies, call.reply, { terms, refusalOf })
   const addError = (message: string) => {
     form.errors = addErrors(form.errors, { file: [message] })
   }

@@ -44,16 +44,15 @@ export const tagged = <Body>(reply: FastifyReply, etag: string | undefined, body
 
 /** The body of a read; undefined, with the status 304 and the client's tag, where the client has it. */
 export const unlessKnown = <Body>(
-  request: FastifyRequest,
   reply: FastifyReply,
   etag: string | undefined,
   body: Body,
 ): Body | undefined => {
-  const known = etag === undefined ? undefined : knownTag(request, etag)
+  const known = etag === undefined ? undefined : knownTag(reply.request, etag)
   if (known === undefined) return tagged(reply, etag, body)
   reply.code(304)
   // Fastify makes Content-Length of the body, on HEAD too. Without a body it would be 0, which no GET has (RFC 9110, 8.6).
-  return tagged(reply, known, request.method === 'HEAD' ? body : undefined)
+  return tagged(reply, known, reply.request.method === 'HEAD' ? body : undefined)
 }
 
 /**

@@ -26,7 +26,7 @@ const receiveBody = (
   const { max_bytes: maxBytes } = terms
   if (Number(headers['content-length'] ?? 0) > maxBytes)
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
-  return dependencies.receiveUpload(request, reply, async (signal) => {
+  return dependencies.receiveUpload(reply, async (signal) => {
     // A failed upload destroys the stream that it reads. Destroying the request's own would close the connection.
     const given = (body as Readable).pipe(new PassThrough())
     const text = utf8Text(given, charsetOf(headers['content-type']!))

@@ -41,11 +41,8 @@ export const listImports = listOperation({
     'Newest first. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
   record: ImportRecord,
   answer: 'The first, or those that follow the cursor.',
-  find: async ({ accountId, clients, limits }, _filters, cursor) => {
-    const asked = { accountId, before: idOf(cursor) }
-    const { items, nextBefore } = await clients.imports.listImports(asked, limits)
-    return { items, next: nextBefore }
-  },
+  find: async ({ accountId, clients, limits }, _filters, cursor) =>
+    clients.imports.listImports({ accountId, before: idOf(cursor) }, limits),
 })
 
 export const retrieveImport = operation({
@@ -73,9 +70,6 @@ export const listImportFaults = listOperation({
     'In the order of the file. The first 10,000 are kept, and `rows_failed` counts all. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
   record: ImportFault,
   answer: 'The first, or those that follow the cursor.',
-  find: async ({ pathId, accountId, clients, limits }, _filters, cursor) => {
-    const asked = { accountId, importId: pathId(), after: idOf(cursor) }
-    const { items, nextAfter } = await clients.imports.listImportFaults(asked, limits)
-    return { items, next: nextAfter }
-  },
+  find: async ({ pathId, accountId, clients, limits }, _filters, cursor) =>
+    clients.imports.listImportFaults({ accountId, importId: pathId(), after: idOf(cursor) }, limits),
 })

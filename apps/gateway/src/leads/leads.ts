@@ -30,9 +30,9 @@ export const retrieveLead = operation({
   etag: 'read',
   answer: dataOf(Lead, 'The lead with its customer and quotes.'),
   isBatched: true,
-  handler: async ({ request, leadKey, reply, clients, limits }) => {
+  handler: async ({ leadKey, reply, clients, limits }) => {
     const { body, etag } = await clients.retrieveLead(leadKey(), limits)
-    return unlessKnown(request, reply, etag, body)
+    return unlessKnown(reply, etag, body)
   },
 })
 
@@ -42,9 +42,9 @@ export const retrieveManagedLead = operation({
   description: 'What Retrieve Lead shows, with what only the management interface knows of the lead.',
   etag: 'read',
   answer: dataOf(ManagedLead, 'The lead with all that is kept of it.'),
-  handler: async ({ request, leadKey, reply, clients, limits }) => {
+  handler: async ({ leadKey, reply, clients, limits }) => {
     const { body, etag } = await clients.leads.retrieveManagedLead(leadKey(), limits)
-    return unlessKnown(request, reply, etag, body)
+    return unlessKnown(reply, etag, body)
   },
 })
 

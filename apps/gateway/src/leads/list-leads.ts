@@ -51,6 +51,6 @@ export const listLeads = operation({
       ? await findLeads(call, page)
       : pageJson(call, { page, ...(await clients.listLeads({ accountId, page }, limits)) })
     // A strong tag of the bytes. 9 µs for 12 KB.
-    return unlessKnown(request, reply, `"${hash('sha256', body, 'base64url')}"`, body)
+    return unlessKnown(reply, `"${hash('sha256', body, 'base64url')}"`, body)
   },
 })

@@ -143,6 +143,6 @@ export const exportPerson = listOperation({
     const leads: string[] = []
     // One after the other: each may have megabytes.
     for (const reference of references) leads.push(await exportedLead(call, reference))
-    return { items: `[${leads.join()}]`, next: nextBefore }
+    return { items: `[${leads.join()}]`, nextBefore }
   },
 })

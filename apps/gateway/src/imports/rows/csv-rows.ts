@@ -1,5 +1,6 @@
 import { pipeline, type Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import type { ClaimedImport } from '@leadwire/contracts'
 import { ServiceError, whenValid } from '@leadwire/service-kit'
 import type { TSchema } from '@sinclair/typebox'
 import { CsvError, type Info, type Options, parse } from 'csv-parse'
@@ -84,10 +85,7 @@ const headerError = (columns: string[]): string | undefined => {
   return missing.length > 0 ? `The header lacks what each row must have: ${missing.join(', ')}.` : undefined
 }
 
-export interface CsvHeader {
-  delimiter: string
-  columns: string[]
-}
+type CsvHeader = Pick<ClaimedImport, 'delimiter' | 'columns'>
 
 /**
  * Reads the header of a CSV file that starts with `head`. It is on the line `from_line`, because Excel may write `sep=;` before it. The
