@@ -97,7 +97,7 @@ export interface UploadLimits {
   totalMs: number
 }
 
-/** Receives the upload of a request. The signal aborts when its client has disconnected, or is too slow (408). */
+/** Receives the upload of a request. The signal aborts when its client has disconnected, or is too slow (408): that is then thrown. */
 export type ReceiveUpload = <T>(reply: FastifyReply, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
 
 const tooSlow = () => new ProblemError('timeout', 'The file did not arrive in time.')
@@ -119,6 +119,8 @@ export const createUploadLimiter =
     )
     try {
       return await work(controller.signal)
+    } catch (error) {
+      throw controller.signal.aborted ? controller.signal.reason : error
     } finally {
       clearTimeout(total)
       leave()

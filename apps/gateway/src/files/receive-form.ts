@@ -126,6 +126,6 @@ export const receiveForm = (
     } catch (error) {
       // A file may have been stored before the rest of the form was read.
       await discardFiles(dependencies, form.files)
-      throw signal.aborted ? signal.reason : error
+      throw error
     }
   })

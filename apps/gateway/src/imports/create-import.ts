@@ -32,11 +32,7 @@ const receiveBody = (
     const text = utf8Text(given, charsetOf(headers['content-type']!))
     const bytes = Readable.from(text, { objectMode: false })
     const asked = { collection: 'imports', file_name: 'import.txt', formats: 'txt', detect: false, ...terms }
-    try {
-      return await clients.files.upload(asked, bytes, signal)
-    } catch (error) {
-      throw signal.aborted ? signal.reason : error
-    }
+    return clients.files.upload(asked, bytes, signal)
   })
 }
 
