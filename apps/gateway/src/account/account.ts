@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, described, timestamp } from '../api/schemas'
-import { nullable, partial, text } from '../validation/fields'
+import { dataOf, described, namedPartial, timestamp } from '../api/schemas'
+import { nullable, text } from '../validation/fields'
 
 const accountFields = {
   contact_email: nullable(
@@ -40,7 +40,7 @@ export const updateAccount = operation({
   route: 'PATCH /manage/account',
   summary: 'Update the account',
   description: 'Changes what is given and leaves the rest.',
-  body: partial(accountFields, { title: 'UpdateAccountRequest' }),
+  body: namedPartial('UpdateAccountRequest', accountFields),
   answer: dataOf(AccountRecord, 'The account as it is now.'),
   handler: async ({ accountId, clients, limits, valid }) => {
     const { contact_email: given } = await valid()

@@ -1,10 +1,14 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { PROBLEMS_PATH } from '../http/problem'
-import { describe, optional } from '../validation/fields'
+import { describe, optional, partial } from '../validation/fields'
 
 /** An object schema that is a component of the OpenAPI document, by its title. */
 export const named = <Fields extends TProperties>(title: string, fields: Fields) =>
   Type.Object(fields, { title })
+
+/** The same of fields that all may be absent. */
+export const namedPartial = <Fields extends TProperties>(title: string, fields: Fields) =>
+  partial(fields, { title })
 
 export const described = <Fields extends TProperties>(title: string, description: string, fields: Fields) =>
   Type.Object(fields, { title, description })

@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { pollUntil } from '../api/poll-until'
 import { recordOf } from '../api/record'
-import { dataOf, described, IdParams, timestamp } from '../api/schemas'
+import { dataOf, described, IdParams, namedPartial, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
-import { describe, instant, integer, oneOf, partial } from '../validation/fields'
+import { describe, instant, integer, oneOf } from '../validation/fields'
 import { inMicroseconds } from '../validation/formats'
 import { eventTypes } from './endpoint-schemas'
 import { readEndpointChange } from './webhook-endpoints'
@@ -13,27 +13,22 @@ import { readEndpointChange } from './webhook-endpoints'
 const number = (description: string, example: number, minimum: number) =>
   integer(description, example, { minimum })
 
-const ReplayWebhookEndpoint = partial(
-  {
-    after_sequence: number('Events with a higher `sequence`.', 1200, 0),
-    until_sequence: number('Events up to this `sequence`; by default the last one now.', 1800, 1),
-    from: instant(
-      'Events created then or later, ISO 8601 with an offset (`created_at` of an event).',
-      '2026-11-20T09:00:00Z',
-    ),
-    to: instant('Events created before.', '2026-11-20T11:00:00Z'),
-    types: eventTypes(
-      'Only these types, subscribed or not; by default those that the endpoint subscribes to.',
-    ),
-    state: oneOf(
-      ['undelivered', 'exhausted', 'all'],
-      '`undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.',
-      'undelivered',
-    ),
-    dry_run: Type.Boolean(describe('Only count.', false)),
-  },
-  { title: 'ReplayWebhookEndpointRequest' },
-)
+const ReplayWebhookEndpoint = namedPartial('ReplayWebhookEndpointRequest', {
+  after_sequence: number('Events with a higher `sequence`.', 1200, 0),
+  until_sequence: number('Events up to this `sequence`; by default the last one now.', 1800, 1),
+  from: instant(
+    'Events created then or later, ISO 8601 with an offset (`created_at` of an event).',
+    '2026-11-20T09:00:00Z',
+  ),
+  to: instant('Events created before.', '2026-11-20T11:00:00Z'),
+  types: eventTypes('Only these types, subscribed or not; by default those that the endpoint subscribes to.'),
+  state: oneOf(
+    ['undelivered', 'exhausted', 'all'],
+    '`undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.',
+    'undelivered',
+  ),
+  dry_run: Type.Boolean(describe('Only count.', false)),
+})
 
 const ReplayRecord = described(
   'WebhookEndpointReplay',

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, listOf, named, orNull, timestamp } from '../api/schemas'
+import { dataOf, listOf, named, namedPartial, orNull, timestamp } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
 import { ProblemError } from '../http/problem'
-import { describe, optional, partial } from '../validation/fields'
+import { describe, optional } from '../validation/fields'
 import {
   EndpointRecord,
   endpointFields,
@@ -92,12 +92,7 @@ export const updateWebhookEndpoint = operation({
   summary: 'Update a webhook endpoint',
   description:
     'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
-  body: partial(
-    { ...endpointFields, ...moreFields },
-    {
-      title: 'UpdateWebhookEndpointRequest',
-    },
-  ),
+  body: namedPartial('UpdateWebhookEndpointRequest', { ...endpointFields, ...moreFields }),
   answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)

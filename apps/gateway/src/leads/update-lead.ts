@@ -2,20 +2,17 @@ import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { dataOf } from '../api/schemas'
+import { dataOf, namedPartial } from '../api/schemas'
 import { ifMatchOf, tagged } from '../http/entity-tags'
-import { describe, oneOf, partial, text } from '../validation/fields'
+import { describe, oneOf, text } from '../validation/fields'
 import { leadValue } from './lead-fields'
 
-const UpdateLead = partial(
-  {
-    value: leadValue,
-    status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'sold'),
-    user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
-    notify: Type.Boolean(describe('Whether to notify the assigned user.', true)),
-  },
-  { title: 'UpdateLeadRequest' },
-)
+const UpdateLead = namedPartial('UpdateLeadRequest', {
+  value: leadValue,
+  status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'sold'),
+  user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
+  notify: Type.Boolean(describe('Whether to notify the assigned user.', true)),
+})
 
 /** Interface: Update Lead. */
 export const updateLead = operation({

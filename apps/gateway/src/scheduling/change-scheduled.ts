@@ -2,7 +2,7 @@ import type { EntryChange } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
-import { dataOf, LeadParams } from '../api/schemas'
+import { dataOf, LeadParams, namedPartial } from '../api/schemas'
 import { describe, partial } from '../validation/fields'
 import { localInstant } from '../validation/local-instant'
 import { ScheduledRecord, ScheduleFields, SUBJECTS, type Subject } from './schedule'
@@ -11,15 +11,12 @@ const { notify: _, ...movable } = ScheduleFields.properties
 
 const notify = (description: string) => Type.Boolean(describe(description, true))
 
-const RescheduleFields = partial(
-  {
-    ...movable,
-    notify: notify(
-      'Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.',
-    ),
-  },
-  { title: 'RescheduleRequest' },
-)
+const RescheduleFields = namedPartial('RescheduleRequest', {
+  ...movable,
+  notify: notify(
+    'Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.',
+  ),
+})
 
 const CancelQuery = partial({
   notify: notify('Whether to withdraw the invitation: the user gets a cancellation.'),

@@ -2,8 +2,8 @@ import type { User } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
-import { dataOf, described, listOf, nullableTimestamp, timestamp } from '../api/schemas'
-import { partial, text } from '../validation/fields'
+import { dataOf, described, listOf, named, namedPartial, nullableTimestamp, timestamp } from '../api/schemas'
+import { text } from '../validation/fields'
 
 const userFields = {
   email: text('Once per account.', 'sales@example.com', { format: 'email' }),
@@ -38,7 +38,7 @@ export const listUsers = operation({
 export const createUser = operation({
   route: 'POST /manage/users',
   summary: 'Create a user',
-  body: Type.Object(userFields, { title: 'CreateUserRequest' }),
+  body: named('CreateUserRequest', userFields),
   savesResponse: true,
   answer: dataOf(UserRecord, 'The new user.'),
   handler: async ({ accountId, clients, limits, valid }) =>
@@ -58,7 +58,7 @@ export const updateUser = operation({
   route: 'PATCH /manage/users/:id',
   summary: 'Update a user',
   description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
-  body: partial(userFields, { title: 'UpdateUserRequest' }),
+  body: namedPartial('UpdateUserRequest', userFields),
   answer: dataOf(UserRecord, 'The user as it is now.'),
   handler: async ({ pathId, accountId, clients, limits, valid }) => {
     const key = { accountId, userId: pathId() }
