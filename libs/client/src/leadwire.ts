@@ -47,9 +47,9 @@ interface UpdateOptions extends CallOptions {
   ifMatch?: string
 }
 
-const keyed = ({ idempotencyKey = crypto.randomUUID(), signal }: CreateOptions = {}) => ({
+const keyed = ({ idempotencyKey = crypto.randomUUID(), ...call }: CreateOptions = {}) => ({
   params: { header: { 'Idempotency-Key': idempotencyKey } },
-  ...(signal && { signal }),
+  ...call,
 })
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -131,15 +131,11 @@ export const createLeadwire = (options: LeadwireOptions) => {
     update: async (
       reference: string,
       body: UpdateLeadRequest,
-      { ifMatch, signal }: UpdateOptions = {},
-    ): Promise<Lead> =>
-      dataOf(
-        await api.PATCH('/leads/{reference}', {
-          params: { ...to(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) },
-          body,
-          ...(signal && { signal }),
-        }),
-      ),
+      { ifMatch, ...call }: UpdateOptions = {},
+    ): Promise<Lead> => {
+      const params = { ...to(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) }
+      return dataOf(await api.PATCH('/leads/{reference}', { params, body, ...call }))
+    },
     /** Every lead that matches the filters, by default newest first. Each comes once, even while leads are created. */
     list: async function* ({ filters, ...call }: ListOptions = {}): AsyncGenerator<LeadListItem, void> {
       for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {

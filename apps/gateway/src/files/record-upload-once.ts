@@ -7,15 +7,14 @@ import { addErrors } from '../validation/errors'
 import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
 
 /** Under which key the service saves the response with the record. */
-type SaveUnder = Pick<AttachFileRequest, 'idempotency' | 'claimId'>
+export type SaveUnder = Pick<AttachFileRequest, 'idempotency' | 'claimId'>
 
-interface Recording<Received> {
-  /** Streams the request's file to files-service. With `keep` false it is only checked. */
-  receive: (terms: { keep: boolean; sha256: boolean }) => Promise<Received>
+interface Received {
+  upload: UploadedFile
   /** What makes the request another one, beside its address. */
-  contentOf: (received: Received) => object
+  content: object
   /** Makes the record of the stored file. */
-  record: (received: Received, saveUnder: SaveUnder) => Promise<Saved>
+  record: (saveUnder: SaveUnder) => Promise<Saved>
 }
 
 // After these errors the record may have been made. Bytes without a record only take room; a record without its bytes is a lost file.
@@ -37,12 +36,12 @@ const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Pr
 const RENEW_EVERY_MS = 3000
 
 /**
- * Receives the request's file and records it, once under each Idempotency-Key, which is held while the bytes arrive. Resolves to the
- * JSON of the response.
+ * Receives the request's file and records it, once under each Idempotency-Key, which is held while the bytes arrive. `receive` streams
+ * the file to files-service, which only checks it where `keep` is false. Resolves to the JSON of the response.
  */
-export const recordUploadOnce = async <Received extends { upload: UploadedFile }>(
+export const recordUploadOnce = async (
   call: Call<unknown>,
-  { receive, contentOf, record }: Recording<Received>,
+  receive: (terms: { keep: boolean; sha256: boolean }) => Promise<Received>,
 ): Promise<Uint8Array> => {
   const { request, reply, dependencies } = call
   const { logger } = dependencies
@@ -58,16 +57,13 @@ export const recordUploadOnce = async <Received extends { upload: UploadedFile }
       .catch((err) => logger.warn({ err }, 'could not renew the claim of an idempotency key'))
   const renewing = held && setInterval(renew, RENEW_EVERY_MS, held)
   try {
-    const received = await receive({ keep: !saved, sha256: claim !== undefined })
-    const fingerprint = requestFingerprint(request, contentOf(received))
+    const { upload, content, record } = await receive({ keep: !saved, sha256: claim !== undefined })
+    const fingerprint = requestFingerprint(request, content)
     if (saved && !fingerprint.equals(saved.fingerprint)) throw keyUsedForAnother()
     if (saved) return replayable(reply, { body: saved.body, replayed: true })
     const idempotency = held && { tokenId, key: held.key, fingerprint }
     const saveUnder = { idempotency, claimId: held?.claimId ?? '' }
-    return replayable(
-      reply,
-      await keepStoredFile(call, received.upload.key, () => record(received, saveUnder)),
-    )
+    return replayable(reply, await keepStoredFile(call, upload.key, () => record(saveUnder)))
   } catch (error) {
     // Failures are not saved.
     if (held)
@@ -106,8 +102,9 @@ export const recordFileOnce = <Fields>(
   { collection, formats }: { collection: 'attachments' | 'images'; formats: readonly string[] },
   record: (fields: Fields, file: ReturnType<typeof storedFile>, saveUnder: SaveUnder) => Promise<Saved>,
 ): Promise<Uint8Array> =>
-  recordUploadOnce(call, {
-    receive: (terms) => receiveFile(call, { collection, formats: formats.join(), ...terms }),
-    contentOf: ({ fields, fileName, upload }) => ({ ...fields, file_name: fileName, file: upload.sha256 }),
-    record: (received, saveUnder) => record(received.fields, storedFile(received), saveUnder),
+  recordUploadOnce(call, async (terms) => {
+    const { fields, ...file } = await receiveFile(call, { collection, formats: formats.join(), ...terms })
+    const { fileName, upload } = file
+    const content = { ...fields, file_name: fileName, file: upload.sha256 }
+    return { upload, content, record: (saveUnder) => record(fields, storedFile(file), saveUnder) }
   })

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { type AddOperation, type Call, operation } from '../api/operation'
 import { dataOf } from '../api/schemas'
 import { charsetOf } from '../body/body'
-import { recordUploadOnce } from '../files/record-upload-once'
+import { recordUploadOnce, type SaveUnder } from '../files/record-upload-once'
 import { visitorOf } from '../leads/lead-fields'
 import { describe, partial } from '../validation/fields'
 import { IMPORT_TYPES, ImportRecord } from './imports'
@@ -59,17 +59,14 @@ export const createImport: AddOperation = (app, dependencies, operationId) => {
       const mediaType = request.headers['content-type']!.split(';')[0]!.trim().toLowerCase()
       const format = IMPORT_TYPES[mediaType as ImportType]
       reply.code(202)
-      return recordUploadOnce(call, {
-        receive: async (terms) => ({
-          upload: await receiveBody(call, { max_bytes: importMaxBytes, ...terms }),
-        }),
-        contentOf: ({ upload }) => ({ format, webhooks, file: upload.sha256 }),
-        record: ({ upload: { key, size: fileSize } }, saveUnder) =>
+      return recordUploadOnce(call, async (terms) => {
+        const upload = await receiveBody(call, { max_bytes: importMaxBytes, ...terms })
+        const { key, size: fileSize, sha256: file } = upload
+        const asked = { accountId, format, webhooks, visitor: visitorOf(request), key, fileSize }
+        const record = (saveUnder: SaveUnder) =>
           // Without the deadline: the upload took its time.
-          clients.imports.createImport(
-            { ...{ accountId, format, webhooks, visitor: visitorOf(request), key, fileSize }, ...saveUnder },
-            { actor: limits.actor },
-          ),
+          clients.imports.createImport({ ...asked, ...saveUnder }, { actor: limits.actor })
+        return { upload, content: { format, webhooks, file }, record }
       })
     },
   })(app, dependencies, operationId)
