@@ -1,9 +1,9 @@
-import { Temporal } from '@js-temporal/polyfill'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
 import { dataOf, named } from '../api/schemas'
 import { describe, instant, oneOf } from '../validation/fields'
+import { inMicroseconds } from '../validation/formats'
 import { readEndpointChange } from './webhook-endpoints'
 
 const RecoverWebhookEndpoint = named('RecoverWebhookEndpointRequest', {
@@ -40,8 +40,7 @@ export const recoverWebhookEndpoint = operation({
   problems: ['conflict'],
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
-    const since = Temporal.Instant.from(value.since).toString()
-    const asked = { ...key, since, state: value.state }
+    const asked = { ...key, since: inMicroseconds(value.since), state: value.state }
     return recoveredRecord(await call.clients.webhooks.recoverWebhookEndpoint(asked, call.limits))
   },
 })
