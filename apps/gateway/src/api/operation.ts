@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
-import type { PORTAL_LINK, Scope } from '@leadwire/contracts'
-import { isUuid } from '@leadwire/contracts'
+import { isUuid, type PORTAL_LINK, type Scope } from '@leadwire/contracts'
 import { type CallLimits, type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
@@ -81,10 +80,10 @@ const pathId = (request: FastifyRequest, name = 'id'): number => {
   return number
 }
 
-const leadReference = (request: FastifyRequest): string => {
-  const { reference } = request.params as { reference: string }
+const leadKey = ({ params, principal }: FastifyRequest) => {
+  const { reference } = params as { reference: string }
   if (!isUuid(reference)) throw new ServiceError('not_found', 'There is no such lead.')
-  return reference.toLowerCase()
+  return { accountId: principal.accountId, reference: reference.toLowerCase() }
 }
 
 const paramsOf = (url: string) =>
@@ -94,11 +93,11 @@ const ENDPOINT = '/manage/webhook-endpoints/:id'
 
 const isAboutWebhooks = (url: string) => /^\/manage\/(webhook-|deliveries)/.test(url)
 
-/** Of the management API: what is about endpoints and deliveries also `webhooks`, what only reads `manage:read`. */
+/** What only reads needs `leads:read` or `manage:read`, all else `leads` or `manage`; or `webhooks`, about endpoints and deliveries. */
 const scopesOf = (method: Method, url: string): Scope[] => {
-  if (url.startsWith('/leads')) return [method === 'GET' ? 'leads:read' : 'leads']
-  const managing = method === 'GET' ? 'manage:read' : 'manage'
-  return isAboutWebhooks(url) ? ['webhooks', managing] : [managing]
+  const whole = url.startsWith('/leads') ? 'leads' : 'manage'
+  const scope = method === 'GET' ? (`${whole}:read` as const) : whole
+  return isAboutWebhooks(url) ? ['webhooks', scope] : [scope]
 }
 
 /** For a token of one endpoint there is no other. */
@@ -172,7 +171,7 @@ export const operation =
           accountId: request.principal?.accountId,
           limits: limitsOf(reply, idempotency),
           pathId: (name) => pathId(request, name),
-          leadKey: () => ({ accountId: request.principal.accountId, reference: leadReference(request) }),
+          leadKey: () => leadKey(request),
           check,
           valid: async (find) => {
             const { value, errors, fields } = check()

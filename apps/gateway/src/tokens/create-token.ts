@@ -1,6 +1,5 @@
 import { Temporal } from '@js-temporal/polyfill'
-import type { VerifiedToken } from '@leadwire/contracts'
-import { grants, SCOPES, type Scope } from '@leadwire/contracts'
+import { grants, SCOPES, type Scope, type VerifiedToken } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { isEndpoint } from '../api/has-endpoint'

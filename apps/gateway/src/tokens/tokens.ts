@@ -1,5 +1,4 @@
-import type { Token } from '@leadwire/contracts'
-import { PORTAL_LINK, SCOPES } from '@leadwire/contracts'
+import { PORTAL_LINK, SCOPES, type Token } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { recordOf } from '../api/record'
