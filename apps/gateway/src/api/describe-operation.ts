@@ -119,7 +119,7 @@ const documentedFields = (schema: TSchema): TSchema => {
 }
 
 /** Fields that name what an account may not have, such as a user, have no example. */
-const exampleOf = (body: TSchema): object => {
+export const exampleOf = (body: TSchema): object => {
   const fields = Object.entries(body['properties'] as Record<string, TSchema>)
   return Object.fromEntries(
     fields.filter(([, { examples }]) => examples).map(([name, { examples }]) => [name, examples[0]]),

@@ -1,6 +1,7 @@
 import { isInvisible, Lead } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { exampleOf } from '../api/describe-operation'
 import { idempotencyOf, replayable } from '../api/idempotency'
 import { operation } from '../api/operation'
 import { referenceErrors } from '../api/reference-errors'
@@ -62,12 +63,6 @@ export const upsertLead = operation({
 
 const MAX_LEADS = 100
 
-const EXAMPLE: Record<string, unknown> = Object.fromEntries(
-  Object.entries(LeadRow.properties).flatMap(([name, { examples }]) =>
-    examples ? [[name, examples[0]]] : [],
-  ),
-)
-
 /** Throws invalid. */
 const rowsOf = (leads: unknown): unknown[] => {
   const message =
@@ -94,7 +89,7 @@ export const createLeadBatch = operation({
       minItems: 1,
       maxItems: MAX_LEADS,
       description: 'A lead without an `external_id` needs what POST /manage/leads needs.',
-      examples: [[{ external_id: 'crm-1017', ...EXAMPLE }]],
+      examples: [[{ external_id: 'crm-1017', ...exampleOf(LeadRow) }]],
     }),
   }),
   checks: LeadRow,
