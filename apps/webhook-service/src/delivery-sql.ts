@@ -34,11 +34,6 @@ export const below = (endpoint: string, status: string, id: string) =>
   `endpoint_id = ${endpoint} AND (status, id) < (${status}, ${id}) AND status >= ${status}`
 export const NEWEST_FIRST = 'ORDER BY status DESC, id DESC'
 
-/** SQL: the conditions and the order of an endpoint's deliveries with a status and higher ids, oldest first. */
-export const above = (endpoint: string, status: string, id: string) =>
-  `endpoint_id = ${endpoint} AND (status, id) > (${status}, ${id}) AND status <= ${status}`
-export const OLDEST_FIRST = 'ORDER BY status, id'
-
 export const LAST = String(Number.MAX_SAFE_INTEGER)
 
 // PostgreSQL plans for an endpoint of average size, and would collect and sort a whole range for its first rows.
@@ -47,6 +42,22 @@ export const readInOrder = (tx: OpenTransaction): void => {
   tx.send({ text: 'SET LOCAL enable_sort = off' })
   tx.send({ text: 'SET LOCAL enable_bitmapscan = off' })
 }
+
+// Keys rise with created_at: halving their range again and again finds the first row without an index that each new row would pay for.
+// There are gaps, so the next row stands for a key.
+/** SQL: the first key of the rows that were created at $1 or later. */
+export const firstCreatedSince = (key: 'id' | 'number', table: string, condition = 'true') => `
+  WITH RECURSIVE search AS (
+    SELECT 1::bigint AS low,
+      coalesce((SELECT ${key} FROM ${table} WHERE ${condition} ORDER BY ${key} DESC LIMIT 1), 0) + 1 AS high
+    UNION ALL
+    SELECT CASE WHEN r.created_at < $1 THEN r.${key} + 1 ELSE low END,
+      CASE WHEN r.created_at < $1 THEN high ELSE (low + high) / 2 END
+    FROM search CROSS JOIN LATERAL (
+      SELECT ${key}, created_at FROM ${table} WHERE ${condition} AND ${key} >= (low + high) / 2 ORDER BY ${key} LIMIT 1
+    ) r WHERE low < high
+  )
+  SELECT low AS first FROM search WHERE low >= high`
 
 export const STATUSES = ['pending', 'held', 'delivered', 'exhausted', 'cancelled']
 

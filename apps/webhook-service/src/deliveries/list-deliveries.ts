@@ -4,7 +4,7 @@ import { isInstant, validate } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf, readInOrder, STATUSES } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { boundsOf, firstUnread, isNarrow, matching, queryOf, type Scan } from './matching-deliveries'
+import { boundsOf, firstUnread, isNarrow, matching, type Scan } from './matching-deliveries'
 
 const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
@@ -16,13 +16,11 @@ const isTime = (text: string | undefined) =>
   text === undefined || isInstant(text) || 'must be an instant in UTC, such as 2026-01-31T09:30:00Z'
 
 const count = async (tx: Transaction, scan: Scan): Promise<number> => {
-  const most = MAX_COUNT + 1
-  const query = queryOf(
-    scan,
-    (given) =>
-      `SELECT count(*) FROM (SELECT FROM (${matching(scan, most, given)}) matching LIMIT ${most}) counted`,
-  )
-  const [row] = await tx.query<{ count: number }>(query)
+  const { text, values } = matching(scan, MAX_COUNT + 1)
+  const [row] = await tx.query<{ count: number }>({
+    text: `SELECT count(*) FROM (SELECT FROM (${text}) matching LIMIT ${MAX_COUNT + 1}) counted`,
+    values,
+  })
   return row!.count
 }
 
@@ -30,13 +28,11 @@ const deliveriesById = statement('deliveries-by-id')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
 
 const read = async (tx: Transaction, scan: Scan, offset: number, limit: number) => {
-  const query = queryOf(
-    scan,
-    (given) =>
-      `SELECT id FROM (${matching(scan, offset + limit + 1, given)}) matching
-       ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
-  )
-  const found = await tx.query<{ id: number }>(query)
+  const { text, values } = matching(scan, offset + limit + 1)
+  const found = await tx.query<{ id: number }>({
+    text: `SELECT id FROM (${text}) matching ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
+    values,
+  })
   const ids = found.slice(0, limit).map(({ id }) => id)
   const rows = await deliveriesById(tx, ids)
   return { deliveries: rows.map(deliveryOf), nextCursor: found.length > limit ? ids.at(-1) : undefined }

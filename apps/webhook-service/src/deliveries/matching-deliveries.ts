@@ -3,6 +3,7 @@ import type { Transaction } from '@leadwire/service-kit'
 import {
   below,
   ENDED,
+  firstCreatedSince,
   hasManualAttempt,
   NEWEST_FIRST,
   ofLastAttempt,
@@ -103,20 +104,21 @@ const ofEndpoints = (filter: Filter, conditions: string, limit: number, given: G
 const isByEndpoint = ({ endpointId, status }: Filter) => endpointId !== undefined || status !== undefined
 
 /** A query with the account and the bounds as its first values, and those that `text` adds. */
-export const queryOf = ({ filter, before, after }: Scan, text: (given: Given) => string) => {
+const queryOf = ({ filter, before, after }: Scan, text: (given: Given) => string) => {
   const values: unknown[] = [filter.accountId, before, after]
   return { text: text((value) => `$${values.push(value)}`), values }
 }
 
 /** SQL: the ids of matching deliveries between the bounds, the newest `limit` of each range. */
-export const matching = (scan: Scan, limit: number, given: Given): string => {
-  const { filter, byLead } = scan
-  const conditions = [...timesOf(filter, given), ...conditionsOf(scan, given)]
-  const where = conditions.map((condition) => `AND ${condition}`).join(' ')
-  if (byLead) return `${ofLead(filter, where, given)} LIMIT ${limit}`
-  if (isByEndpoint(filter)) return ofEndpoints(filter, where, limit, given)
-  return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${where} ${ACCOUNT_ORDER} LIMIT ${limit}`
-}
+export const matching = (scan: Scan, limit: number) =>
+  queryOf(scan, (given) => {
+    const { filter, byLead } = scan
+    const conditions = [...timesOf(filter, given), ...conditionsOf(scan, given)]
+    const where = conditions.map((condition) => `AND ${condition}`).join(' ')
+    if (byLead) return `${ofLead(filter, where, given)} LIMIT ${limit}`
+    if (isByEndpoint(filter)) return ofEndpoints(filter, where, limit, given)
+    return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${where} ${ACCOUNT_ORDER} LIMIT ${limit}`
+  })
 
 // Each event once, even without deliveries in the account. Sorted, so that the index is read whatever the statistics say.
 const countOfLead = statement<{ count: number }>('count-of-lead')`
@@ -135,19 +137,9 @@ export const isNarrow = async (tx: Transaction, { accountId, leadReference }: Fi
   return row!.count <= READ_LIMIT
 }
 
-// Ids rise with created_at: halving their range again and again finds the first delivery created at an instant or later, without an
-// index that each new delivery would pay for. There are gaps, so the next row stands for an id.
-const firstSince = statement<{ first: number }>('first-delivery-since')`
-  WITH RECURSIVE search AS (
-    SELECT 1::bigint AS low, coalesce(max(id), 0) + 1 AS high FROM deliveries
-    UNION ALL
-    SELECT CASE WHEN d.created_at < $1 THEN d.id + 1 ELSE low END,
-      CASE WHEN d.created_at < $1 THEN high ELSE (low + high) / 2 END
-    FROM search CROSS JOIN LATERAL (
-      SELECT id, created_at FROM deliveries WHERE id >= (low + high) / 2 ORDER BY id LIMIT 1
-    ) d WHERE low < high
-  )
-  SELECT low AS first FROM search WHERE low >= high`
+const firstSince = statement<{ first: number }>(
+  'first-delivery-since',
+)`${firstCreatedSince('id', 'deliveries')}`
 
 // A row reads the clock a moment after it gets its id, so neighbours may be in another order.
 const SKEW_MS = 1000

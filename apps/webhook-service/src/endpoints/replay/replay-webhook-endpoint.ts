@@ -1,6 +1,7 @@
 import type { ReplayWebhookEndpointRequest } from '@leadwire/contracts'
 import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { isInstant, validate } from '../../arguments'
+import { firstCreatedSince } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { lockReceiving, typesViolation } from '../endpoint-row'
@@ -13,20 +14,8 @@ const DISORDER_MS = 24 * 3_600_000
 const lastNumber = statement<{ last: number }>('last-number')`
   SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = $1), 0) AS last`
 
-// As in `matching-deliveries.ts`: halving finds the first event of an instant or later without an index that each event would pay for.
 const firstSince = statement<{ first: number }>('first-event-since')`
-  WITH RECURSIVE search AS (
-    SELECT 1::bigint AS low, coalesce((
-      SELECT number FROM events WHERE account_id = $1 AND number IS NOT NULL ORDER BY number DESC LIMIT 1
-    ), 0) + 1 AS high
-    UNION ALL
-    SELECT CASE WHEN e.created_at < $2 THEN e.number + 1 ELSE low END,
-      CASE WHEN e.created_at < $2 THEN high ELSE (low + high) / 2 END
-    FROM search CROSS JOIN LATERAL (
-      SELECT number, created_at FROM events WHERE account_id = $1 AND number >= (low + high) / 2 ORDER BY number LIMIT 1
-    ) e WHERE low < high
-  )
-  SELECT low AS first FROM search WHERE low >= high`
+  ${firstCreatedSince('number', 'events', 'account_id = $2 AND number IS NOT NULL')}`
 
 const insert = statement('insert-replay')`
   INSERT INTO replays (account_id, endpoint_id, counted_to, replayed_to, until_number, since, before, types, statuses, dry_run)
@@ -54,7 +43,7 @@ export const numbersOf = async (
 ): Promise<[after: number, until: number]> => {
   const { accountId, afterSequence = 0, untilSequence = Number.MAX_SAFE_INTEGER, from, to } = range
   const before = async (instant: string, marginMs: number) => {
-    const [row] = await firstSince(tx, accountId, new Date(Date.parse(instant) + marginMs))
+    const [row] = await firstSince(tx, new Date(Date.parse(instant) + marginMs), accountId)
     return row!.first - 1
   }
   const [row] = await lastNumber(tx, accountId)
