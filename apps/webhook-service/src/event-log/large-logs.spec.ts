@@ -1,7 +1,6 @@
 import { Client } from 'pg'
 import { dependenciesOf, openTables, pagesRead } from '../large-endpoints.fixture'
-import { listEvents } from './list-events'
-import { cursorOf } from './log-cursor'
+import { cursorOf, listEvents } from './list-events'
 
 const EVENTS = Number(process.env['LEADWIRE_SCALE_ROWS'] ?? 60_000)
 const BATCH = 100_000
@@ -42,13 +41,13 @@ afterAll(async () => {
 })
 
 const at = (number: number) =>
-  cursorOf({
+  cursorOf(
     number,
-    id: (number * 2)
+    (number * 2)
       .toString(16)
       .padStart(32, '0')
       .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
-  })
+  )
 
 const pagesAt = (after: string | undefined, types: string[] = []) =>
   pagesRead(tables.database, async (database) => {

@@ -1,8 +1,7 @@
-import type { ListEventsRequest } from '@leadwire/contracts'
+import type { ListEventsRequest, LoggedEvent } from '@leadwire/contracts'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { cursorOf, placeOf } from './log-cursor'
 
 /** A page with types looks at so many events, and may be empty behind them. */
 const SCANNED = 1000
@@ -46,19 +45,24 @@ const scan = statement<Scanned>('scan-log')`
   ) e ON true
   ORDER BY number`
 
-const readEvents = statement<{
-  id: string
-  sequence: number
-  type: string
-  leadReference: string
-  leadVersion: number
-  test: boolean
-  createdAt: string
-  body: Buffer
-}>('read-log')`
+const readEvents = statement<LoggedEvent>('read-log')`
   SELECT id, number AS sequence, type, lead_reference AS "leadReference", lead_version AS "leadVersion", test,
     created_at AS "createdAt", body
   FROM events WHERE account_id = $1 AND number = ANY ($2::bigint[]) ORDER BY number`
+
+const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?$/
+
+/**
+ * A place in the log of an account: behind the event with this number. `id` is that event's; missing when no event up to the number
+ * was kept as the cursor was made. The gateway encodes it, as it does all cursors.
+ */
+export const cursorOf = (number: number, id?: string | null): string => `${number}.${id ?? ''}`
+
+/** Undefined for what is no cursor. */
+const placeOf = (cursor: string) => {
+  const [, number, id] = CURSOR.exec(cursor) ?? []
+  return number === undefined ? undefined : { number: Number(number), id }
+}
 
 type Asked = Pick<ListEventsRequest, 'types' | 'limit'>
 
@@ -98,16 +102,15 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
   // A cursor whose event is not the one that it named is of another log: of another installation, or of before a restore.
   const isSequence = fromSequence && oldest !== null && oldest <= start && start <= newest
   if (place && oldest !== null && oldest !== start && !isSequence) {
-    const nextCursor = cursorOf({ number: oldest, id: undefined })
-    return { events: [], gone: true, nextCursor, ended: false }
+    return { events: [], gone: true, nextCursor: cursorOf(oldest), ended: false }
   }
   const found = rows.filter(({ number }) => number !== null)
   const { page, last } = cut(found, request)
-  const next = last ? { number: last.number!, id: last.id } : { number: start, id: startId ?? undefined }
+  const nextCursor = last ? cursorOf(last.number!, last.id) : cursorOf(start, startId)
   const numbers = page.map(({ number }) => number)
   const events = numbers.length === 0 ? [] : await readEvents(database, accountId, numbers)
   // Pruned since the scan.
   if (events.length < numbers.length) return listEvents(dependencies, request)
   const ended = found.length < scanned && last === found.at(-1)
-  return { events, gone: false, nextCursor: cursorOf(next), ended }
+  return { events, gone: false, nextCursor, ended }
 }
