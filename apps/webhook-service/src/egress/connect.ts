@@ -1,7 +1,8 @@
 import { promises as dns } from 'node:dns'
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { EgressGuard } from './egress-guard'
 
 const noAddress = (host: string, cause: unknown) =>
   Object.assign(new Error(`${host} has no address`, { cause }), { code: 'LEADWIRE_DNS' })
@@ -10,7 +11,7 @@ const noAddress = (host: string, cause: unknown) =>
  * Every address of a host name. The system's resolver blocks one of its four threads while a name server is silent: it is used only for
  * what DNS does not know (the hosts file, search domains). Throws an error with the code LEADWIRE_DNS.
  */
-export const resolveHost = async (host: string): Promise<string[]> => {
+const resolveHost = async (host: string): Promise<string[]> => {
   const answers = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)])
   const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
   if (addresses.length > 0) return addresses
@@ -23,6 +24,19 @@ export const resolveHost = async (host: string): Promise<string[]> => {
   } catch (cause) {
     throw noAddress(host, cause)
   }
+}
+
+export interface Lookup {
+  guard: EgressGuard
+  resolve?: typeof resolveHost
+}
+
+/** The addresses of a URL's host name, and those of them that the guard allows. Throws as `resolveHost` does. */
+export const findAddresses = async (hostname: string, { guard, resolve = resolveHost }: Lookup) => {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  // The URL parser has normalised an address already: it is not resolved.
+  const found = isIP(host) ? [host] : await resolve(host)
+  return { host, found, allowed: found.filter((address) => guard(host, address)) }
 }
 
 // RFC 8305, section 8.

@@ -1,8 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import type { resolveHost } from './connect'
-import type { EgressGuard } from './egress-guard'
-import { findAddresses } from './find-addresses'
+import { findAddresses, type Lookup } from './connect'
 
 const RESOLVE_MS = 500
 
@@ -10,7 +8,7 @@ const RESOLVE_MS = 500
  * Makes the check of a URL that is to be registered: it resolves with why nothing would be sent there. A name that is not resolved in
  * time, or not at all, may lead somewhere later; each connection is checked again.
  */
-export const createUrlCheck = (options: { guard: EgressGuard; resolve?: typeof resolveHost }) => {
+export const createUrlCheck = (options: Lookup) => {
   // Many endpoints are registered at one host, and an account has three calls at once.
   const hosts = new LRUCache<string, Promise<Awaited<ReturnType<typeof findAddresses>> | undefined>>({
     max: 1000,

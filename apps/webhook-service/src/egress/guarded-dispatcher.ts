@@ -1,8 +1,13 @@
 import { promisify } from 'node:util'
 import { Agent, buildConnector, Client, type Dispatcher } from 'undici'
-import { type ConnectionError, connectToFirst, type Dial, type resolveHost, watchConnection } from './connect'
-import type { EgressGuard } from './egress-guard'
-import { findAddresses } from './find-addresses'
+import {
+  type ConnectionError,
+  connectToFirst,
+  type Dial,
+  findAddresses,
+  type Lookup,
+  watchConnection,
+} from './connect'
 
 // Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
 const IDLE_MS = 1000
@@ -13,12 +18,9 @@ const IDLE_AT_MOST_MS = 60_000
  * TLS handshake.
  * A request that failed because the server closed a reused connection is sent once more, on a new one.
  */
-export const createGuardedDispatcher = (options: {
-  guard: EgressGuard
-  connectMs: number
-  dial?: Dial | undefined
-  resolve?: typeof resolveHost
-}): Dispatcher => {
+export const createGuardedDispatcher = (
+  options: Lookup & { connectMs: number; dial?: Dial | undefined },
+): Dispatcher => {
   const { connectMs, dial } = options
   const shakeHands = promisify(buildConnector({ timeout: connectMs, allowH2: false }))
 
