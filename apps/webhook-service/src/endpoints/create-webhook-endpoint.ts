@@ -29,11 +29,8 @@ export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (
   const filter = request.filter && normalFilter(request.filter)
   const { values, missing } = headerValues(headers)
   validate({
-    ...{
-      ...missing,
-      ...headerViolations(headers),
-      ...endpointViolations({ url, events, leads, filter, include, refusal }),
-    },
+    ...{ ...missing, ...headerViolations(headers) },
+    ...endpointViolations({ url, events, leads, filter, include }, refusal),
     secret: secretViolation(secret),
   })
   const { sealed } = sealSecrets(sealer, accountId, { secret, oldSecrets: [], headers: values })

@@ -2,7 +2,6 @@ import {
   ENDPOINT_INCLUDES,
   ENDPOINT_LEADS,
   Endpoint,
-  type EndpointFilter,
   EVENT_TYPES,
   filterRecord,
   isOneLine,
@@ -35,20 +34,14 @@ export const endpointOf = ({ sealer, clock }: Shown, row: Row): Endpoint => {
 }
 
 /** The fields of an endpoint that the audit log compares. */
-export const auditedEndpoint = ({
-  url,
-  description,
-  enabled,
-  events,
-  leads,
-  filter,
-  include,
-  headerNames,
-}: Endpoint) => ({
-  ...{ url, description, enabled, events, leads, filter: filterRecord(filter) },
-  ...(include.length > 0 && { include }),
-  ...(headerNames.length > 0 && { headers: headerNames }),
-})
+export const auditedEndpoint = (endpoint: Endpoint) => {
+  const { url, description, enabled, events, leads, filter, include, headerNames } = endpoint
+  return {
+    ...{ url, description, enabled, events, leads, filter: filterRecord(filter) },
+    ...(include.length > 0 && { include }),
+    ...(headerNames.length > 0 && { headers: headerNames }),
+  }
+}
 
 export const theEndpoint = (shown: Shown, rows: SealedSecrets[]): Endpoint =>
   endpointOf(shown, theRow(rows, 'webhook endpoint'))
@@ -105,17 +98,13 @@ export const typesViolation = (types: string[] | undefined): string | true =>
   (types.length > 0 && areSome(types, EVENT_TYPES)) ||
   `must be one or more of ${EVENT_TYPES.join(', ')}, each once`
 
-interface Fields {
-  url?: string | undefined
-  events?: string[] | undefined
-  leads?: string | undefined
-  filter?: EndpointFilter | undefined
-  include?: string[] | undefined
-  /** Why the egress guard refuses the URL. */
-  refusal?: string | undefined
-}
+type Fields = Pick<Endpoint, 'url' | 'events' | 'leads' | 'filter' | 'include'>
 
-export const endpointViolations = ({ url, events, leads, filter, include, refusal }: Fields) => ({
+/** `refusal`: why the egress guard refuses the URL. */
+export const endpointViolations = (
+  { url, events, leads, filter, include }: { [Name in keyof Fields]: Fields[Name] | undefined },
+  refusal: string | undefined,
+) => ({
   url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
   events: typesViolation(events),
   leads:

@@ -47,7 +47,7 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
     return { endpoint: known }
   const refusal = url === known.url ? undefined : dependencies.refusal
   validate({
-    ...endpointViolations({ url, events, leads, filter, include, refusal }),
+    ...endpointViolations({ url, events, leads, filter, include }, refusal),
     ...headerViolations(headers ?? []),
   })
   const endpoint = await database.transaction(async (tx) => {

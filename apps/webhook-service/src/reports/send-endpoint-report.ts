@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EndpointEventType } from '@leadwire/contracts'
-import { newTraceparent, type OpenTransaction, type Round, type Transaction } from '@leadwire/service-kit'
+import { newTraceparent, type OpenTransaction, type Round } from '@leadwire/service-kit'
 import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { deleteReports } from '../endpoints/state/endpoint-reports'
 import type { Dependencies } from '../operation'
@@ -73,22 +73,6 @@ const dataOf = (type: EndpointEventType, report: Report, { id, url, description 
   ...(type === 'delivery.exhausted' && { count: report.count, last_delivery_id: report.deliveryId }),
 })
 
-interface Sent {
-  accountId: number
-  type: EndpointEventType
-  data: object
-  receivers: number[]
-  now: Date
-}
-
-const store = async (tx: Transaction, { accountId, type, data, receivers, now }: Sent): Promise<void> => {
-  if (receivers.length === 0) return
-  const [known] = await accountKeyOf(tx, accountId)
-  const body = Buffer.from(JSON.stringify({ type, data }))
-  const event = [randomUUID(), known?.accountKey ?? '', null, body, newTraceparent(), now, type, null, false]
-  await storeForEndpoints(tx, accountId, receivers, ...event)
-}
-
 // Endpoints are locked before the report: a transaction that holds the lock of an endpoint may wait for one of a report.
 const sendNext = async (tx: OpenTransaction, now: Date): Promise<Round> => {
   const [due] = await findDue(tx, now)
@@ -107,11 +91,23 @@ const sendNext = async (tx: OpenTransaction, now: Date): Promise<Round> => {
   else if (from > now.getTime()) await postpone(tx, endpointId, kind, new Date(from))
   else {
     await markSent(tx, endpointId, kind, now, isRecovery)
-    const others = endpoints.filter(
-      ({ id, enabled, events }) => id !== endpointId && enabled && events.includes(type),
-    )
-    const receivers = others.map(({ id }) => id)
-    await store(tx, { accountId, type, data: dataOf(type, report, about), receivers, now })
+    const receivers = endpoints
+      .filter(({ id, enabled, events }) => id !== endpointId && enabled && events.includes(type))
+      .map(({ id }) => id)
+    const [known] = await accountKeyOf(tx, accountId)
+    const body = Buffer.from(JSON.stringify({ type, data: dataOf(type, report, about) }))
+    const event = [
+      randomUUID(),
+      known?.accountKey ?? '',
+      null,
+      body,
+      newTraceparent(),
+      now,
+      type,
+      null,
+      false,
+    ]
+    await storeForEndpoints(tx, accountId, receivers, ...event)
   }
   return true
 }

@@ -1,4 +1,4 @@
-import { type Recovery, Replay } from '@leadwire/contracts'
+import { type Recovery, Replay, type RetrieveReplayRequest } from '@leadwire/contracts'
 import { type Database, type Pruned, recordAudit, type Transaction } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
 import { statement, theRow } from '../../statement'
@@ -17,14 +17,10 @@ const cancel = statement('cancel-replay')`
   UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp()
   WHERE account_id = $1 AND endpoint_id = $2 AND id = $3 AND NOT recovers AND state = 'running' RETURNING id`
 
-interface Key {
-  accountId: number
-  endpointId: number
-  replayId: number
-}
-
-const findReplay = async (database: Transaction, { accountId, endpointId, replayId }: Key) =>
-  theRow(await find(database, accountId, endpointId, replayId), 'replay')
+const findReplay = async (
+  database: Transaction,
+  { accountId, endpointId, replayId }: RetrieveReplayRequest,
+) => theRow(await find(database, accountId, endpointId, replayId), 'replay')
 
 /** Throws not_found. */
 export const retrieveReplay: Operation<'retrieveReplay'> = async ({ database }, key) => ({

@@ -1,3 +1,4 @@
+import type { RetrieveWebhookEndpointRequest as Key } from '@leadwire/contracts'
 import type { Database, Sealer, Transaction } from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
 import { columnsOf, statement, theRow } from '../../statement'
@@ -5,11 +6,6 @@ import { openSecrets, type SealedSecrets, type Secrets, sealedSecretsOf, sealSec
 
 /** Endpoints of one transaction; more would hold their locks for too long. */
 const BATCH = 1000
-
-interface Key {
-  accountId: number
-  endpointId: number
-}
 
 type Row = SealedSecrets & Key
 

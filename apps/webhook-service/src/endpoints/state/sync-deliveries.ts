@@ -1,6 +1,6 @@
 import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import { readInOrder } from '../../delivery-sql'
+import { openAt, readInOrder } from '../../delivery-sql'
 import { statement } from '../../statement'
 
 /** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
@@ -30,8 +30,8 @@ export const deleteFailures = statement('delete-failures')`
 const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
   SELECT endpoint_id AS "endpointId" FROM endpoint_syncs ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-const stateOf = statement<{ enabled: boolean; deleted: boolean }>('state-of-endpoint')`
-  SELECT enabled, deleted_at IS NOT NULL AS deleted FROM endpoints WHERE id = $1`
+const statusOf = statement<{ status: string }>('state-of-endpoint')`
+  SELECT ${openAt('p')} AS status FROM endpoints p WHERE id = $1`
 
 // The longest due first, as an enabled endpoint gets them, and a poll reads them. Locked by id, as by every statement that waits for
 // locks of many deliveries.
@@ -62,8 +62,6 @@ const endSync = statement('end-sync')`DELETE FROM endpoint_syncs WHERE endpoint_
 const queueAgain = statement('queue-sync-again')`
   UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1`
 
-type Move = [from: 'pending' | 'held', to: 'pending' | 'held' | 'cancelled']
-
 /**
  * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state, and drops manual
  * attempts of a deleted one. Any process may do so and stop at any moment. A batch starts where the last one of this process ended:
@@ -73,7 +71,7 @@ export const createSyncDeliveries = (database: Database, batch = BATCH): (() => 
   /** By status and endpoint, up to which due time deliveries were moved. */
   const movedTo = new LRUCache<string, string>({ max: 10_000 })
 
-  const move = async (tx: Transaction, endpointId: number, [from, to]: Move, limit: number) => {
+  const move = async (tx: Transaction, endpointId: number, [from, to]: [string, string], limit: number) => {
     const key = `${from} ${endpointId}`
     const since = movedTo.get(key)
     const [row] = await moveDeliveries(tx, endpointId, from, to, limit, since ?? '-infinity')
@@ -85,21 +83,16 @@ export const createSyncDeliveries = (database: Database, batch = BATCH): (() => 
   }
 
   const moveBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
-    const [endpoint] = await stateOf(tx, endpointId)
+    const [endpoint] = await statusOf(tx, endpointId)
     if (!endpoint) return true
-    const { deleted, enabled } = endpoint
-    const moves: Move[] = [enabled ? ['held', 'pending'] : ['pending', 'held']]
-    const ends: Move[] = [
-      ['pending', 'cancelled'],
-      ['held', 'cancelled'],
-    ]
+    const { status } = endpoint
     let left = batch
-    for (const each of deleted ? ends : moves) {
-      const { count, done } = await move(tx, endpointId, each, left)
+    for (const from of ['pending', 'held'].filter((open) => open !== status)) {
+      const { count, done } = await move(tx, endpointId, [from, status], left)
       if (!done) return false
       left -= count
     }
-    if (!deleted) return true
+    if (status !== 'cancelled') return true
     const [dropped] = await dropManual(tx, endpointId, left)
     return dropped!.count < left
   }
