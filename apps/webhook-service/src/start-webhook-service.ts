@@ -38,7 +38,7 @@ import { migrateDatabase } from './migrations'
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
 import type { Loop } from './operation'
-import { createPruneEvents, oldestEventAge } from './removal/prune-events'
+import { createPruneEvents } from './removal/prune-events'
 import { sendEndpointReport } from './reports/send-endpoint-report'
 import { webhooksService } from './webhooks-service'
 
@@ -133,7 +133,7 @@ export const startWebhookService = async (
   prune('replays', oldReplays(leads.database, replaysMs))
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
-    prune(rows, { batch: createPruneEvents(database, kept), oldestAge: () => oldestEventAge(database) })
+    prune(rows, createPruneEvents(database, kept))
   const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
     ([name, { database }]) => loops.run(name, { pauseMs: 250 }, sync ?? createSyncDeliveries(database)),
   )

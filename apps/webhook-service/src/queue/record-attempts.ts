@@ -93,20 +93,6 @@ const record = statement<{ id: number }>('record-attempts')`
   )
   SELECT id FROM moved`
 
-const COLUMNS = [
-  'id',
-  'claim',
-  'startedAt',
-  'durationMs',
-  'status',
-  'error',
-  'response',
-  'retryAt',
-  'manual',
-  'reason',
-  'logged',
-] as const
-
 export interface AttemptOptions {
   database: Database
   attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
@@ -135,7 +121,21 @@ const recordAll = async (database: Database, ended: Ended[]): Promise<boolean[]>
     logged: delivery.sequence !== null,
     ...outcome,
   }))
-  const rows = await record(database, ...columnsOf(attempts, ...COLUMNS))
+  const rows = await record(
+    database,
+    ...columnsOf(
+      attempts,
+      'id',
+      'claim',
+      'startedAt',
+      'durationMs',
+      'status',
+      'error',
+      'response',
+      'retryAt',
+    ),
+    ...columnsOf(attempts, 'manual', 'reason', 'logged'),
+  )
   const written = new Set(rows.map(({ id }) => id))
   return ended.map(({ delivery }) => written.has(delivery.id))
 }

@@ -59,31 +59,35 @@ const deleteDeadLetters = statement('delete-dead-letters')`
     SELECT event_id FROM dead_letters WHERE recorded_at < now() - $1::bigint * interval '1 ms'
     ORDER BY recorded_at LIMIT $2))`
 
-/** Makes the function that removes a batch of old deliveries with their attempts, and events without any. Open deliveries stay. */
+const ageOfOldest = statement<{ age: number }>('oldest-event')`
+  SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
+  FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
+
+/** `batch` removes old deliveries with their attempts, and events without any. Open deliveries stay. */
 export const createPruneEvents = (
   database: Database,
   // How long deliveries are kept once they are done: delivered and cancelled ones; exhausted ones and those of samples.
   { doneMs, exhaustedMs }: { doneMs: number; exhaustedMs: number },
-  batch = BATCH,
-): (() => Promise<Pruned>) => {
+  limits = BATCH,
+) => {
   const firstMs = Math.min(doneMs, exhaustedMs)
   let from: string | null = null
   let overlapHours = 1
 
-  return async () => {
+  const batch = async (): Promise<Pruned> => {
     const { last, ...pruned } = await database.transaction(async (tx) => {
       const [lock] = await lockPruning(tx)
       if (!lock!.locked) return { rows: 0, more: false, last: from }
-      const events = await findOld(tx, from, firstMs, batch.events, overlapHours)
-      const limits = [events.map(({ id }) => id), exhaustedMs, doneMs]
-      const deliveries = await deleteDeliveries(tx, ...limits, batch.deliveries)
-      const removed = await deleteEvents(tx, ...limits)
-      keepEvents.send(tx, ...limits, firstMs)
-      deleteDeadLetters.send(tx, exhaustedMs, batch.events)
-      const isWhole = deliveries.length < batch.deliveries
+      const events = await findOld(tx, from, firstMs, limits.events, overlapHours)
+      const given = [events.map(({ id }) => id), exhaustedMs, doneMs]
+      const deliveries = await deleteDeliveries(tx, ...given, limits.deliveries)
+      const removed = await deleteEvents(tx, ...given)
+      keepEvents.send(tx, ...given, firstMs)
+      deleteDeadLetters.send(tx, exhaustedMs, limits.events)
+      const isWhole = deliveries.length < limits.deliveries
       return {
         rows: deliveries.length + removed.length,
-        more: events.length === batch.events || !isWhole,
+        more: events.length === limits.events || !isWhole,
         last: (isWhole && events.at(-1)?.since) || from,
       }
     })
@@ -91,11 +95,5 @@ export const createPruneEvents = (
     overlapHours = pruned.more ? 0 : 1
     return pruned
   }
+  return { batch, oldestAge: async () => (await ageOfOldest(database))[0]?.age ?? 0 }
 }
-
-const ageOfOldest = statement<{ age: number }>('oldest-event')`
-  SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
-  FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
-
-export const oldestEventAge = async (database: Database): Promise<number> =>
-  (await ageOfOldest(database))[0]?.age ?? 0
