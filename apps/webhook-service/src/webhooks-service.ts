@@ -1,13 +1,4 @@
-import {
-  CreateWebhookEndpointResponse,
-  RecoverWebhookEndpointResponse,
-  ReplayWebhookEndpointResponse,
-  RetryDeliveryResponse,
-  RetryNotificationResponse,
-  RotateWebhookSecretResponse,
-  TestWebhookEndpointResponse,
-  type WebhooksServiceImplementation,
-} from '@leadwire/contracts'
+import { WebhooksServiceDefinition, type WebhooksServiceImplementation } from '@leadwire/contracts'
 import { actorOfCall, answerOnce, type Codec } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
 import { validateRequest } from './arguments'
@@ -17,25 +8,24 @@ import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
-import { deleteWebhookEndpoint } from './endpoints/delete-webhook-endpoint'
 import { urlViolation } from './endpoints/endpoint-row'
 import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
-import { listWebhookEndpoints } from './endpoints/list-webhook-endpoints'
 import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
 import { cancelReplay, retrieveReplay } from './endpoints/replay/replays'
-import { retrieveWebhookEndpoint } from './endpoints/retrieve-webhook-endpoint'
 import { rotateWebhookSecret } from './endpoints/secrets/rotate-webhook-secret'
 import { holdAccount } from './endpoints/state/hold-account'
-import { listFailingEndpoints } from './endpoints/state/list-failing-endpoints'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
+import {
+  deleteWebhookEndpoint,
+  listWebhookEndpoints,
+  retrieveWebhookEndpoint,
+} from './endpoints/webhook-endpoints'
 import { listEvents } from './event-log/list-events'
 import type { LogWatch } from './event-log/watch-logs'
 import { findStoredEvents } from './ingest/find-stored-events'
-import { listNotifications } from './notifications/list-notifications'
-import { notifyContact } from './notifications/notify-contact'
-import { retrieveNotification } from './notifications/retrieve-notification'
-import { retryNotification } from './notifications/retry-notification'
+import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
+import { listFailingEndpoints, notifyContact } from './notifications/notify-contact'
 import type { Dependencies, Loop } from './operation'
 import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
@@ -83,25 +73,26 @@ export const webhooksService = (
       const refusal = urlViolation(url) ? undefined : await checkUrl(url)
       return serve((given, asked: Request) => run({ ...given, refusal }, asked), response)(request, context)
     }
+  const { methods } = WebhooksServiceDefinition
   return {
     listWebhookEndpoints: serve(listWebhookEndpoints),
-    createWebhookEndpoint: serveUrl(createWebhookEndpoint, CreateWebhookEndpointResponse),
+    createWebhookEndpoint: serveUrl(createWebhookEndpoint, methods.createWebhookEndpoint.responseType),
     retrieveWebhookEndpoint: serve(retrieveWebhookEndpoint),
     updateWebhookEndpoint: serveUrl(updateWebhookEndpoint),
     deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
-    rotateWebhookSecret: serve(rotateWebhookSecret, RotateWebhookSecretResponse),
-    testWebhookEndpoint: serve(testWebhookEndpoint, TestWebhookEndpointResponse),
-    recoverWebhookEndpoint: serve(recoverWebhookEndpoint, RecoverWebhookEndpointResponse),
-    replayWebhookEndpoint: serve(replayWebhookEndpoint, ReplayWebhookEndpointResponse),
+    rotateWebhookSecret: serve(rotateWebhookSecret, methods.rotateWebhookSecret.responseType),
+    testWebhookEndpoint: serve(testWebhookEndpoint, methods.testWebhookEndpoint.responseType),
+    recoverWebhookEndpoint: serve(recoverWebhookEndpoint, methods.recoverWebhookEndpoint.responseType),
+    replayWebhookEndpoint: serve(replayWebhookEndpoint, methods.replayWebhookEndpoint.responseType),
     retrieveReplay: serve(retrieveReplay),
     cancelReplay: serve(cancelReplay),
     listWebhookEndpointHealth: serve(listWebhookEndpointHealth),
     listDeliveries: serve(listDeliveries),
     retrieveDelivery: serve(retrieveDelivery),
-    retryDelivery: serve(retryDelivery, RetryDeliveryResponse),
+    retryDelivery: serve(retryDelivery, methods.retryDelivery.responseType),
     listNotifications: serve(listNotifications),
     retrieveNotification: serve(retrieveNotification),
-    retryNotification: serve(retryNotification, RetryNotificationResponse, 'notifications'),
+    retryNotification: serve(retryNotification, methods.retryNotification.responseType, 'notifications'),
     listFailingEndpoints: serve(listFailingEndpoints),
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),

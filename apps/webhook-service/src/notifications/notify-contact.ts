@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { type EndpointFailure, NotificationRequested } from '@leadwire/contracts'
+import { type EndpointFailure, type FailingEndpoint, NotificationRequested } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { validate } from '../arguments'
-import { microseconds } from '../clock'
+import { type Clock, microseconds } from '../clock'
 import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../delivery-sql'
-import { notifiedSince } from '../endpoints/state/list-failing-endpoints'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 import { MAX_COUNT } from './compose-message'
 
+/** The account's contact is notified of an endpoint that has only failed for so long. */
+const NOTIFY_AFTER_MS = 24 * 3_600_000
 /** The last attempt is searched among so many of the newest deliveries of each status. */
 const NEWEST = 1000
 
@@ -28,6 +29,21 @@ export const createMailboxes = (database: Database) => {
     known.set(accountId, true)
   }
 }
+
+const listFailing = statement<FailingEndpoint>('list-failing-endpoints')`
+  SELECT p.id AS "endpointId", p.account_id AS "accountId"
+  FROM endpoint_failures f JOIN endpoints p ON p.id = f.endpoint_id
+  WHERE f.notified_at IS NULL AND f.since <= $1 AND f.endpoint_id > $2 AND p.enabled AND p.deleted_at IS NULL
+  ORDER BY f.endpoint_id LIMIT 1000`
+
+/** The latest start of a failure of which the contact is notified now. */
+const notifiedSince = (clock: Clock): Date => new Date(clock.now().getTime() - NOTIFY_AFTER_MS)
+
+/** Endpoints of all accounts that have only failed for 24 hours, and of which no contact was notified, by id. */
+export const listFailingEndpoints: Operation<'listFailingEndpoints'> = async (
+  { database, clock },
+  { afterEndpointId = 0 },
+) => ({ endpoints: await listFailing(database, notifiedSince(clock), afterEndpointId) })
 
 // Schemas are named: the connection is that of notifications.
 const markNotified = statement<{ accountId: number; url: string; since: string }>('mark-as-notified')`

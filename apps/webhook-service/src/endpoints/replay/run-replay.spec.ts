@@ -1,7 +1,7 @@
 import { eventually, manualClock } from '@leadwire/test-kit'
 import { dependenciesOf, openTables } from '../../large-endpoints.fixture'
-import { retrieveWebhookEndpoint } from '../retrieve-webhook-endpoint'
 import { updateWebhookEndpoint } from '../update-webhook-endpoint'
+import { retrieveWebhookEndpoint } from '../webhook-endpoints'
 import { recoverWebhookEndpoint } from './recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './replay-webhook-endpoint'
 import { cancelReplay, oldReplays, retrieveReplay } from './replays'

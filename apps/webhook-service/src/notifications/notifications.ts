@@ -1,16 +1,15 @@
 import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
 import { listDeliveries } from '../deliveries/list-deliveries'
+import { findDelivery } from '../deliveries/retrieve-delivery'
+import { retryEither } from '../deliveries/retry-delivery'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 
 const bodiesOf = statement<{ id: string; body: Buffer }>('bodies-of-notifications')`
   SELECT id, body FROM events WHERE id = ANY ($1::uuid[])`
 
-export const notificationsOf = async (
-  database: Database,
-  deliveries: Delivery[],
-): Promise<Notification[]> => {
+const notificationsOf = async (database: Database, deliveries: Delivery[]): Promise<Notification[]> => {
   const eventIds = deliveries.map(({ eventId }) => eventId)
   const events = await bodiesOf(database, eventIds)
   const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
@@ -26,4 +25,24 @@ export const listNotifications: Operation<'listNotifications'> = async (dependen
   const { notifications: database } = dependencies
   const { deliveries, ...page } = await listDeliveries({ ...dependencies, database }, request)
   return { ...page, notifications: await notificationsOf(database, deliveries) }
+}
+
+/** A notification of the account with its attempts, first to last. Throws not_found. */
+export const retrieveNotification: Operation<'retrieveNotification'> = async (
+  { notifications },
+  { accountId, notificationId: deliveryId },
+) => {
+  const { delivery, attempts } = await findDelivery(notifications, { accountId, deliveryId }, 'notification')
+  const [notification] = await notificationsOf(notifications, [delivery])
+  return { notification, attempts }
+}
+
+/** Requests one attempt at once, of a notification in any state. Throws not_found and conflict, as `retryDelivery`. */
+export const retryNotification: Operation<'retryNotification'> = async (dependencies, request) => {
+  const { notifications: database, wake } = dependencies
+  const key = { accountId: request.accountId, deliveryId: request.notificationId }
+  const delivery = await retryEither({ ...dependencies, database }, key, 'notification')
+  wake('notifications')
+  const [notification] = await notificationsOf(database, [delivery])
+  return { notification }
 }

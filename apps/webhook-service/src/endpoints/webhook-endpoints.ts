@@ -1,14 +1,32 @@
 import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { auditedEndpoint, ENDPOINT_COLUMNS, theEndpoint } from './endpoint-row'
+import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, findEndpoint, theEndpoint } from './endpoint-row'
+import { recoveryOf } from './replay/replays'
 import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteReports } from './state/endpoint-reports'
 import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
+const list = statement<SealedSecrets>('list-webhook-endpoints')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`
+
 const markDeleted = statement<SealedSecrets>('delete-webhook-endpoint')`
   UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
   WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${ENDPOINT_COLUMNS}`
+
+export const listWebhookEndpoints: Operation<'listWebhookEndpoints'> = async (
+  { database, ...shown },
+  { accountId },
+) => ({ endpoints: (await list(database, accountId)).map((row) => endpointOf(shown, row)) })
+
+/** An endpoint, and what remains to be recovered there. Throws not_found. */
+export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (
+  dependencies,
+  request,
+) => {
+  const endpoint = await findEndpoint(dependencies, request)
+  return { endpoint, recovery: await recoveryOf(dependencies.database, endpoint.id) }
+}
 
 /** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays, for its deliveries. Throws not_found. */
 export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
