@@ -44,20 +44,19 @@ parsers.setTypeParser(types.builtins.JSON, (text) => text)
 
 const silence = () => undefined
 
-// A prepared statement keeps its plan until the next statistics: one made for a small table then reads all of a large one. With
-// plans made for 60 leads no statement reads more pages of 60,000 leads than of 12,000; with `plan_cache_mode` alone 15 do, up to
-// 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every
-// short batch, which was three quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
-const BY_KEY = [
+const SETTINGS = [
+  // The server ends a statement after 8 s, below the 10 s of a request.
+  ...['statement_timeout = 8000', 'idle_in_transaction_session_timeout = 30000', "TimeZone = 'UTC'"],
+  // A prepared statement keeps its plan until the next statistics: one made for a small table then reads all of a large one. With
+  // plans made for 60 leads no statement reads more pages of 60,000 leads than of 12,000; with `plan_cache_mode` alone 15 do, up to
+  // 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every
+  // short batch, which was three quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
   ...['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off'],
   ...['plan_cache_mode = force_generic_plan', 'max_parallel_workers_per_gather = 0'],
 ]
 
-// The server ends a statement after 8 s, below the 10 s of a request. A connection without a response after 12 s is dead.
+// A connection without a response for so long is dead.
 const ANSWER_LIMIT_MS = 12_000
-const LIMITS = ['statement_timeout = 8000', 'idle_in_transaction_session_timeout = 30000', "TimeZone = 'UTC'"]
-
-const SETTINGS = [...LIMITS, ...BY_KEY]
 
 const optionsOf = (settings: string[]) =>
   settings.map((setting) => `-c ${setting.replace(/[ ']/g, '')}`).join(' ')

@@ -34,11 +34,6 @@ async function* eachReadable<Request>(requests: AsyncIterable<Request>): AsyncGe
   for await (const request of requests) yield checkReadable(request)
 }
 
-const serviceErrorOf = (error: unknown) =>
-  isRefusedValue(error)
-    ? new ServiceError('bad_request', 'A value of the request can not be stored.', { cause: error })
-    : error
-
 /** Server side: a ServiceError becomes a status with details. Any other error is logged and becomes INTERNAL. */
 export const errorsToStatus = (logger: Logger): ServerMiddleware =>
   async function* (call, context) {
@@ -46,7 +41,9 @@ export const errorsToStatus = (logger: Logger): ServerMiddleware =>
       const request = call.requestStream ? eachReadable(call.request) : checkReadable(call.request)
       return yield* call.next(request as never, context)
     } catch (thrown) {
-      const error = serviceErrorOf(thrown)
+      const error = isRefusedValue(thrown)
+        ? new ServiceError('bad_request', 'A value of the request can not be stored.', { cause: thrown })
+        : thrown
       if (isAbortError(error) || error instanceof ServerError) throw error
       const method = call.method.path
       if (!(error instanceof ServiceError)) {

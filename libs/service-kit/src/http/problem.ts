@@ -6,7 +6,6 @@ export interface Problem {
   detail: string
   fieldErrors?: FieldErrors
   headers?: Record<string, string>
-  /** Further members of the document. */
   members?: Record<string, string>
 }
 

@@ -66,7 +66,6 @@ export const runService = async <
   name: string
   readConfig: (env: NodeJS.ProcessEnv) => Config
   start: (context: ServiceContext<Config>) => Promise<void>
-  /** Of a service with a database. */
   migrate?: (context: ServiceContext<Config>) => Promise<void>
 }): Promise<void> => {
   limitAddresses()

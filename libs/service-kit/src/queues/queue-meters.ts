@@ -25,7 +25,6 @@ export const createBatcherMeters = (metrics: Metrics) => {
   return (gather: string) => {
     refusals.inc({ gather }, 0)
     return {
-      /** `waiting` returns how many items wait. */
       watch: (waiting: () => number): void => void watched.push({ gather, waiting }),
       sent: (items: number): void => sizes.observe({ gather }, items),
       refused: (): void => refusals.inc({ gather }),

@@ -30,7 +30,6 @@ const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Wa
   })
   return {
     current: (): T => value,
-    /** Calls `listener` with each later value. */
     onChange: (listener: (value: T) => void): void => void listeners.push(listener),
   }
 }

@@ -13,7 +13,6 @@ const isRecordedIn = (within: Context): boolean => trace.getSpan(within)?.isReco
 
 export const isTracing = (): boolean => propagation.fields().length > 0
 
-/** Whether what runs now is part of a trace that is recorded. */
 export const isTraced = (): boolean => isRecordedIn(context.active())
 
 type Work<Result> = (span?: Span) => Promise<Result>
