@@ -1,12 +1,15 @@
 import { manualClock } from '@leadwire/test-kit'
 import { listDeliveries } from './deliveries/list-deliveries'
-import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
 import { runReplay } from './endpoints/replay/run-replay'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
-import { deleteWebhookEndpoint, retrieveWebhookEndpoint } from './endpoints/webhook-endpoints'
+import {
+  deleteWebhookEndpoint,
+  listWebhookEndpointHealth,
+  retrieveWebhookEndpoint,
+} from './endpoints/webhook-endpoints'
 import { dependenciesOf, openTables, rowsRead } from './large-endpoints.fixture'
 import { claimDeliveries, newClaim } from './queue/claim-deliveries'
 import { countOpenDeliveries } from './queue/delivery-metrics'

@@ -9,7 +9,6 @@ import { retryDelivery } from './deliveries/retry-delivery'
 import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { urlViolation } from './endpoints/endpoint-row'
-import { listWebhookEndpointHealth } from './endpoints/list-webhook-endpoint-health'
 import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
 import { cancelReplay, retrieveReplay } from './endpoints/replay/replays'
@@ -18,6 +17,7 @@ import { holdAccount } from './endpoints/state/hold-account'
 import { updateWebhookEndpoint } from './endpoints/update-webhook-endpoint'
 import {
   deleteWebhookEndpoint,
+  listWebhookEndpointHealth,
   listWebhookEndpoints,
   retrieveWebhookEndpoint,
 } from './endpoints/webhook-endpoints'
@@ -29,8 +29,7 @@ import { listFailingEndpoints, notifyContact } from './notifications/notify-cont
 import type { Dependencies, Loop } from './operation'
 import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
-import { removeAccount } from './removal/remove-account'
-import { removeLeadEvents } from './removal/remove-lead-events'
+import { removeAccount, removeLeadEvents } from './removal/remove-events'
 import { withIdempotencyKey } from './with-idempotency-key'
 
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>

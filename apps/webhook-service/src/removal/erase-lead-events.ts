@@ -1,10 +1,10 @@
-import { NotificationRequested } from '@leadwire/contracts'
+import { type EraseLeadEventsRequest, NotificationRequested } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
 import { isUuid, validate } from '../arguments'
 import { findStoredEvents } from '../ingest/find-stored-events'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { eventsOfLeads, lockDeliveries, messagesOf } from './remove-lead-events'
+import { eventsOfLeads, lockDeliveries, messagesOf } from './remove-events'
 
 /** Events that one transaction erases; each has a delivery for each endpoint. */
 const BATCH = 20
@@ -66,13 +66,12 @@ const redactNotification = (body: Buffer): Buffer => {
   return Buffer.from(NotificationRequested.encode(NotificationRequested.fromPartial(kept)).finish())
 }
 
-const nothing = () => Buffer.alloc(0)
-
 const eraseIn = async (
   database: Database,
-  lead: [accountId: number, leadReference: string],
+  { accountId, leadReference }: EraseLeadEventsRequest,
   { redact, tombstones }: { redact: (body: Buffer) => Buffer; tombstones: string[] },
 ) => {
+  const lead = [accountId, leadReference]
   if (tombstones.length > 0) await insertTombstones(database, ...lead, tombstones)
   const eraseBatch = async (tx: OpenTransaction): Promise<number> => {
     const events = await nextEvents(tx, ...lead)
@@ -86,9 +85,7 @@ const eraseIn = async (
   }
   while ((await database.transaction(eraseBatch)) === BATCH);
   const [counts] = await count(database, ...lead)
-  const [accountId, leadReference] = lead
-  const events = await eventsOfLeads(database, accountId, [leadReference])
-  return { ...counts!, stored: events }
+  return { ...counts!, stored: await eventsOfLeads(database, accountId, [leadReference]) }
 }
 
 /**
@@ -97,16 +94,15 @@ const eraseIn = async (
  */
 export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies, request) => {
   const { database, notifications, deleteMessages } = dependencies
-  const { accountId, leadReference, eventIds, tombstone } = request
+  const { leadReference, eventIds, tombstone } = request
   validate({
     lead_reference: [leadReference, ...eventIds].every(isUuid) || 'must be a UUID, and so must events',
   })
   const { eventIds: stored } = await findStoredEvents(dependencies, { eventIds })
   const missing = eventIds.filter((id) => !stored.includes(id))
   const tombstones = tombstone ? missing : []
-  const lead: [number, string] = [accountId, leadReference]
-  const webhooks = await eraseIn(database, lead, { redact: nothing, tombstones })
-  const messages = await eraseIn(notifications, lead, { redact: redactNotification, tombstones })
+  const webhooks = await eraseIn(database, request, { redact: () => Buffer.alloc(0), tombstones })
+  const messages = await eraseIn(notifications, request, { redact: redactNotification, tombstones })
   await deleteMessages(messages.stored.map(({ eventId }) => eventId))
   const unplaced = [webhooks, messages].flatMap(({ unplacedAt }) => unplacedAt ?? [])
   return {

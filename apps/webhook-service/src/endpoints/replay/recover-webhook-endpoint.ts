@@ -5,7 +5,7 @@ import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { lockReceiving } from '../endpoint-row'
 import { numbersOf } from './replay-webhook-endpoint'
-import { IS_WANTED, isWaiting, STATE_VIOLATION, STATUSES } from './replayed-sql'
+import { IS_WANTED, isWaiting, STATE_VIOLATION, STATUSES } from './replays'
 
 const SINCE_VIOLATION = 'must be an instant, such as 2026-01-31T09:30:00Z'
 const MAX_COUNT = 10_000

@@ -1,12 +1,11 @@
-import type { ReplayWebhookEndpointRequest } from '@leadwire/contracts'
+import { Replay, type ReplayWebhookEndpointRequest } from '@leadwire/contracts'
 import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
 import { isInstant, validate } from '../../arguments'
 import { firstCreatedSince } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { lockReceiving, typesViolation } from '../endpoint-row'
-import { STATE_VIOLATION, STATUSES } from './replayed-sql'
-import { REPLAY_COLUMNS, replayOf } from './replays'
+import { REPLAY_COLUMNS, STATE_VIOLATION, STATUSES } from './replays'
 
 // Events are stored in about the order of their times, but for those that an outage delayed.
 const DISORDER_MS = 24 * 3_600_000
@@ -95,7 +94,7 @@ export const replayWebhookEndpoint: Operation<'replayWebhookEndpoint'> = async (
     const changes = differences({}, { after_sequence, until_sequence, from, to, types, state })
     const action = 'webhook_endpoint.replayed'
     if (!dryRun) recordAudit(tx, actor, { accountId, action, targetId: endpointId, changes })
-    return replayOf(row)
+    return Replay.fromPartial(row)
   })
   wake('replays')
   return { replay }

@@ -1,13 +1,39 @@
 import { type Recovery, Replay, type RetrieveReplayRequest } from '@leadwire/contracts'
 import { type Database, type Pruned, recordAudit, type Transaction } from '@leadwire/service-kit'
+import { UNCLAIMED } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement, theRow } from '../../statement'
+import { passesFilter } from '../filter'
+
+// Held deliveries that are out of sync only move to pending. An event without a delivery is `missing`.
+const RECOVERED = ['exhausted', 'held', 'pending']
+
+/** The statuses of deliveries that a state of a request stands for. */
+export const STATUSES: Record<string, string[]> = {
+  exhausted: ['exhausted'],
+  undelivered: [...RECOVERED, 'missing'],
+  all: [...RECOVERED, 'missing', 'delivered'],
+}
+
+export const STATE_VIOLATION = `must be one of ${Object.keys(STATUSES).join(', ')}`
+
+/**
+ * SQL: whether the endpoint takes the event `e` of the replay `r`, which has the endpoint's columns beside its own. Given types replace
+ * those of the subscription; its other conditions stay.
+ */
+export const IS_WANTED = `(
+  e.erased_at IS NULL AND e.created_at >= r.since AND e.created_at < r.before
+  AND e.type = ANY (coalesce(r.types, r.events)) AND (r.leads = 'all' OR (r.leads = 'test') = e.test)
+  AND ${passesFilter('r.filter', 'e.match')}
+)`
+
+/** SQL: the delivery that `alias` names has no manual attempt, is not due and not claimed. */
+export const isWaiting = (alias: string) => `(
+  ${alias}.manual_at IS NULL AND ${UNCLAIMED} AND (${alias}.next_attempt_at IS NULL OR ${alias}.next_attempt_at > now())
+)`
 
 export const REPLAY_COLUMNS = `id, state, matched, enqueued, created_at AS "createdAt",
   state = 'running' AND (dry_run OR counted_to < until_number) AS counting`
-
-/** The replay of a row with these columns. */
-export const replayOf = (row: object): Replay => Replay.fromPartial(row)
 
 const find = statement('retrieve-replay')`
   SELECT ${REPLAY_COLUMNS} FROM replays
@@ -24,7 +50,7 @@ const findReplay = async (
 
 /** Throws not_found. */
 export const retrieveReplay: Operation<'retrieveReplay'> = async ({ database }, key) => ({
-  replay: replayOf(await findReplay(database, key)),
+  replay: Replay.fromPartial(await findReplay(database, key)),
 })
 
 /** Ends a replay; one that has ended stays as it is. What it enqueued is attempted all the same. Throws not_found. */
@@ -32,7 +58,7 @@ export const cancelReplay: Operation<'cancelReplay'> = ({ database, actor }, key
   database.transaction(async (tx) => {
     const { accountId, endpointId, replayId } = key
     const cancelled = await cancel(tx, accountId, endpointId, replayId)
-    const replay = replayOf(await findReplay(tx, key))
+    const replay = Replay.fromPartial(await findReplay(tx, key))
     const action = 'webhook_endpoint.replay_cancelled'
     if (cancelled.length > 0) recordAudit(tx, actor, { accountId, action, targetId: endpointId })
     return { replay }

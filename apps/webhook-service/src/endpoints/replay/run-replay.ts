@@ -1,8 +1,8 @@
 import type { Database, Round } from '@leadwire/service-kit'
-import type { Clock } from '../../clock'
 import { readInOrder, UNCLAIMED } from '../../delivery-sql'
+import type { Dependencies } from '../../operation'
 import { statement } from '../../statement'
-import { IS_WANTED, isWaiting } from './replayed-sql'
+import { IS_WANTED, isWaiting } from './replays'
 
 /** Attempts of a replay that wait at an endpoint at most: its new events wait for no more. */
 const MAX_WAITING = 100
@@ -135,18 +135,15 @@ const advance = statement('advance-replay')`
   UPDATE replays SET enqueued = enqueued + $2, replayed_to = coalesce($3::bigint, until_number),
     next_at = clock_timestamp() + $4 * interval '1 ms' WHERE id = $1`
 
-interface Options {
-  clock: Clock
-  /** How long events without deliveries are kept; Infinity: for good. */
-  keptMs: number
-}
-
 /**
  * Counts the next events of a replay, or requests attempts of them: a manual one where a delivery exists, else the first of a new
  * delivery. They are placed behind those that wait at the endpoint, in the order of the log. Any process may do so and stop at any
  * moment. Resolves with whether there may be more.
  */
-export const runReplay = (database: Database, { clock, keptMs }: Options): Promise<Round> =>
+export const runReplay = (
+  database: Database,
+  { clock, keptMs }: Pick<Dependencies, 'clock' | 'keptMs'>,
+): Promise<Round> =>
   database.transaction(async (tx) => {
     await adoptRecoveries(tx)
     const [replay] = await nextReplay(tx)
