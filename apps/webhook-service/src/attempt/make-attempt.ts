@@ -35,15 +35,13 @@ const CODES = {
   ours: ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'internal'],
 }
 
-type FailureClass = AttemptError | 'ours'
-
 // OpenSSL's verdicts on certificates come without a common prefix.
 const TLS_CODE =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_(CA|PURPOSE))/
 const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
 
 /** Sorts what a connection or a request threw. Several addresses that all failed count as the first one did. */
-export const failureClass = (error: unknown): FailureClass => {
+export const failureClass = (error: unknown): AttemptError | 'ours' => {
   const { code, name } = error as { code?: unknown; name?: unknown }
   // Its code is missing when it is not even the version of HTTP that is wrong.
   if (name === 'HTTPParserError') return 'protocol'
@@ -66,17 +64,12 @@ const TLS_REASONS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'An intermediate certificate is missing, or the authority is not trusted.',
 }
 
-const tlsReason = (error: unknown): string => {
-  const { code } = error as { code: string }
-  return TLS_REASONS[code] ?? `The TLS handshake failed: ${code}.`
-}
-
 /** The class of a failure, and why in a sentence where that says more. */
 const failureOf = (cause: unknown, isProxied: boolean): Pick<Result, 'error' | 'reason'> => {
   const error = failureClass(cause)
-  const { proxyReason } = cause as ProxyError
+  const { code = '', proxyReason } = cause as ProxyError
   if (proxyReason && error !== 'ours') return { error: 'proxy', reason: proxyReason }
-  if (error === 'tls') return { error, reason: tlsReason(cause) }
+  if (error === 'tls') return { error, reason: TLS_REASONS[code] ?? `The TLS handshake failed: ${code}.` }
   const isUnconnected = isProxied && (cause as AttemptTimeout).isConnected === false
   return isUnconnected ? { error, reason: 'There was no connection through the proxy in time.' } : { error }
 }

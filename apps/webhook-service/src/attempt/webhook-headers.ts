@@ -5,17 +5,14 @@ import type { SealedSecrets, Secrets } from '../endpoints/secrets/sealed-secrets
 
 const USER_AGENT = `Leadwire/${VERSION}`
 
-interface EventLabels {
+export interface Webhook extends SealedSecrets {
+  url: string
   eventId: string
   accountKey: string
   /** The event's number in its account's log; null of a sample or notification. */
   sequence: number | null
   /** The version of the event's lead; null of a notification. */
   leadVersion: number | null
-}
-
-export interface Webhook extends EventLabels, SealedSecrets {
-  url: string
   /** Shared by the deliveries of its event. */
   body: Buffer
   traceparent: string | null
@@ -49,7 +46,12 @@ const signingSecrets = ({ secret, oldSecrets }: Secrets, at: Date): string[] => 
 
 /** The headers of every attempt, before one is made. Null: computed for each attempt, or a secret value of the endpoint's own header. */
 export const knownHeaders = (
-  { eventId, accountKey, sequence, leadVersion }: EventLabels,
+  {
+    eventId,
+    accountKey,
+    sequence,
+    leadVersion,
+  }: Pick<Webhook, 'eventId' | 'accountKey' | 'sequence' | 'leadVersion'>,
   headerNames: string[] = [],
 ): Record<string, string | null> => ({
   ...Object.fromEntries(headerNames.map((name) => [name, null])),

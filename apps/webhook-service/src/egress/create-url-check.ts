@@ -10,15 +10,12 @@ const RESOLVE_MS = 500
  */
 export const createUrlCheck = (options: Lookup) => {
   // Many endpoints are registered at one host, and an account has three calls at once.
-  const hosts = new LRUCache<string, Promise<Awaited<ReturnType<typeof findAddresses>> | undefined>>({
-    max: 1000,
-    ttl: 2000,
+  const hosts = new LRUCache<string, Awaited<ReturnType<typeof findAddresses>>>({
+    ...{ max: 1000, ttl: 2000 },
+    fetchMethod: (hostname) => findAddresses(hostname, options),
   })
   return async (url: string): Promise<string | undefined> => {
-    const { hostname } = new URL(url)
-    const resolving = hosts.get(hostname)
-    const target = resolving ?? findAddresses(hostname, options).catch(() => undefined)
-    if (!resolving) hosts.set(hostname, target)
+    const target = hosts.fetch(new URL(url).hostname).catch(() => undefined)
     const known = await Promise.race([target, pause(RESOLVE_MS, undefined, { ref: false })])
     if (!known || known.allowed.length > 0) return undefined
     // Without the addresses: they would map an internal network.

@@ -5,7 +5,7 @@ import { isIP, type Socket } from 'node:net'
 import type { Dial } from './connect'
 
 /** An error of the proxy, or of the connection to it. */
-export interface ProxyError extends Error {
+export interface ProxyError extends NodeJS.ErrnoException {
   /** What is wrong, in a sentence without the proxy's address. */
   proxyReason?: string
 }

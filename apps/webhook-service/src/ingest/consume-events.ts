@@ -25,7 +25,6 @@ const MAX_PULLED = 64
 interface ConsumerOptions {
   nats: NatsConnection
   subject: string
-  /** The durable consumer's. */
   name: string
   /** How many servers keep the stream; undefined: as many as do now. */
   replicas: number | undefined

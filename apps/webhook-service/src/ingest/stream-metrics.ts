@@ -6,7 +6,6 @@ import type { NatsConnection } from '@nats-io/transport-node'
 const TIMEOUT_MS = 1000
 const CONSUMERS = [WEBHOOK_CONSUMER, NOTIFICATION_CONSUMER]
 
-/** Adds metrics of the stream, read at each scrape. */
 export const addStreamMetrics = (deps: { metrics: Metrics; nats: NatsConnection; logger: Logger }): void => {
   const query = async () => {
     const { streams, consumers } = await jetstreamManager(deps.nats, {

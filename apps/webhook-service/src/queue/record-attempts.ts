@@ -109,43 +109,38 @@ interface Ended {
   retryAt: Date | null
 }
 
-/**
- * Records attempts and moves their deliveries on. A record whose claim was replaced changes nothing; a claim that ended is valid until
- * then. A held or cancelled delivery stays so, unless it was delivered. `endpoint_hours` is updated in one order, before
- * `endpoint_failures` and `endpoint_reports`: its row locks serialise writers of the same endpoint. Only attempts at events of the log
- * count for reports, not those at reports. Answers with whether each was written.
- */
-const recordAll = async (database: Database, ended: Ended[]): Promise<boolean[]> => {
-  const attempts = ended.map(({ delivery, outcome, retryAt }) => ({
-    ...{ id: delivery.id, claim: delivery.claim, manual: delivery.manual, retryAt },
-    logged: delivery.sequence !== null,
-    ...outcome,
-  }))
-  const rows = await record(
-    database,
-    ...columnsOf(
-      attempts,
-      'id',
-      'claim',
-      'startedAt',
-      'durationMs',
-      'status',
-      'error',
-      'response',
-      'retryAt',
-    ),
-    ...columnsOf(attempts, 'manual', 'reason', 'logged'),
-  )
-  const written = new Set(rows.map(({ id }) => id))
-  return ended.map(({ delivery }) => written.has(delivery.id))
-}
-
 export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortSignal }) => {
   const { database, schedule, signal, metrics, meters, logger } = options
-  const send = async (ended: Ended[]) => {
-    const recorded = await recordAll(database, ended)
+  /**
+   * Records attempts and moves their deliveries on. A record whose claim was replaced changes nothing; a claim that ended is valid until
+   * then. A held or cancelled delivery stays so, unless it was delivered. `endpoint_hours` is updated in one order, before
+   * `endpoint_failures` and `endpoint_reports`: its row locks serialise writers of the same endpoint. Only attempts at events of the log
+   * count for reports, not those at reports. Answers with whether each was written.
+   */
+  const send = async (ended: Ended[]): Promise<boolean[]> => {
+    const attempts = ended.map(({ delivery, outcome, retryAt }) => ({
+      ...{ id: delivery.id, claim: delivery.claim, manual: delivery.manual, retryAt },
+      logged: delivery.sequence !== null,
+      ...outcome,
+    }))
+    const rows = await record(
+      database,
+      ...columnsOf(
+        attempts,
+        'id',
+        'claim',
+        'startedAt',
+        'durationMs',
+        'status',
+        'error',
+        'response',
+        'retryAt',
+      ),
+      ...columnsOf(attempts, 'manual', 'reason', 'logged'),
+    )
     if (ended.length < MAX_BATCH) await pause(INTERVAL_MS)
-    return recorded
+    const written = new Set(rows.map(({ id }) => id))
+    return ended.map(({ delivery }) => written.has(delivery.id))
   }
   const meter = meters?.('record')
   const batch = createBatcher({ send, maxBatch: MAX_BATCH, maxInFlight: 1, maxQueued: 100_000, meter })
