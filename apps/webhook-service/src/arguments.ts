@@ -1,5 +1,5 @@
 import { snakeCase } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
 export { isInstant, isUuid } from '@leadwire/contracts'
 
@@ -8,11 +8,10 @@ export const isHeaderValue = (text: string): boolean => /^[\x21-\x7e](?:[\x20-\x
 
 /** Throws invalid with every field that has a violation: what it must be. */
 export const validate = (violations: Record<string, string | true | undefined>): void => {
-  const found = Object.entries(violations).filter(([, violation]) => typeof violation === 'string')
-  if (found.length > 0)
-    throw ServiceError.invalid(
-      Object.fromEntries(found.map(([field, violation]) => [field, [String(violation)]])),
-    )
+  const found: FieldErrors = {}
+  for (const [field, violation] of Object.entries(violations))
+    if (typeof violation === 'string') found[field] = [violation]
+  if (Object.keys(found).length > 0) throw ServiceError.invalid(found)
 }
 
 const SELF_CHECKED = new Set(['url', 'secret', 'eventIds', 'page', 'overlapMs', 'afterSequence'])

@@ -24,7 +24,6 @@ const proxyUrl = settings.makeValidator<URL | undefined>((text) => {
 
 export type Config = ReturnType<typeof readWebhookConfig>
 
-/** The settings of this service. Throws a ConfigError that lists every violation. */
 export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
   settings.readConfig(env, {
     ...settings.grpcServiceSettings(env),

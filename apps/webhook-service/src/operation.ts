@@ -14,7 +14,6 @@ export interface Dependencies {
   endpointsPerAccount: number
   /** Why the egress guard refuses the URL of the request. */
   refusal?: string | undefined
-  /** Deletes messages that were written to a folder. */
   deleteMessages: (eventIds: string[]) => Promise<void>
   /** How long an endpoint may only fail before it is disabled; Infinity: it never is. */
   disableAfterMs: number

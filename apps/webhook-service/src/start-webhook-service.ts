@@ -61,13 +61,7 @@ export const startWebhookService = async (
   let nats: NatsConnection | undefined
   const checks = [
     { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
-    {
-      name: 'nats',
-      check: async () => {
-        if (!nats) throw new Error('not connected yet')
-        await nats.rtt()
-      },
-    },
+    { name: 'nats', check: async () => nats?.rtt() ?? Promise.reject(new Error('not connected yet')) },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await migrateDatabase({ config, logger, lifecycle })

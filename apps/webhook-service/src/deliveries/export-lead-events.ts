@@ -11,9 +11,7 @@ const EVENTS = 100
 const DELIVERIES = 500
 const BODY_BYTES = 8_000_000
 
-type EventRow = { id: string; createdAt: string; body: Buffer | null }
-
-const selectEvents = statement<EventRow>('export-events')`
+const selectEvents = statement<{ id: string; createdAt: string; body: Buffer | null }>('export-events')`
   SELECT id, created_at AS "createdAt",
     CASE WHEN sum(octet_length(body)) OVER (ORDER BY created_at DESC, id) <= ${BODY_BYTES} THEN body END AS body
   FROM (SELECT id, account_id, lead_reference, created_at, coalesce(body_with_attributes, body) AS body FROM events) e WHERE lead_reference = $2 AND account_id = $1

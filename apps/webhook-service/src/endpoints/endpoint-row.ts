@@ -33,7 +33,6 @@ export const endpointOf = ({ sealer, clock }: Shown, row: Row): Endpoint => {
   })
 }
 
-/** The fields of an endpoint that the audit log compares. */
 export const auditedEndpoint = (endpoint: Endpoint) => {
   const { url, description, enabled, events, leads, filter, include, headerNames } = endpoint
   return {

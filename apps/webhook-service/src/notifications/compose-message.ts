@@ -25,9 +25,6 @@ const SUBJECTS: Record<string, { title: string; opening: string }> = {
   'callback.cancelled': { title: 'Callback cancelled', opening: 'has cancelled a callback of yours' },
 }
 
-/** `appointment` or `callback`. */
-const entryOf = ({ subject }: NotificationRequested) => subject.split('.')[0]!
-
 /** Waiting deliveries are counted up to here; a message shows no more. */
 export const MAX_COUNT = 10_000
 
@@ -124,7 +121,8 @@ const invitationOf = (
   event: NotificationRequested,
   { from, to, text }: { from: Sender; to: string; text: string },
 ): { method: string; content: string } => {
-  const entry = entryOf(event)
+  // `appointment` or `callback`.
+  const entry = event.subject.split('.')[0]!
   const isCancelled = event.subject.endsWith('.cancelled')
   const method = isCancelled ? ICalCalendarMethod.CANCEL : ICalCalendarMethod.REQUEST
   const start = new Date(event.date!)

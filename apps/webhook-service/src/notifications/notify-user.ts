@@ -20,7 +20,6 @@ interface MailOptions {
   from: Sender
   timeZone: string
   timeoutMs: number
-  /** Aborted when a drain starts. */
   draining: AbortSignal
   /** The authorities that must have signed the mail server's certificate. */
   authorities?: Watched<string> | undefined
