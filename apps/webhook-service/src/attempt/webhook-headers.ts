@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto'
 import { activeTraceparent, newTraceparent, VERSION } from '@leadwire/service-kit'
-import { LRUCache } from 'lru-cache'
+import { serviceSignature, standardSignature } from '@leadwire/webhook-receiver'
 import type { SealedSecrets, Secrets } from '../endpoints/secrets/sealed-secrets'
 
 const USER_AGENT = `Leadwire/${VERSION}`
@@ -18,40 +17,17 @@ export interface Webhook extends SealedSecrets {
   traceparent: string | null
 }
 
-/** X-SERVICE-Signature (interface: Authentication). The key is the UTF-8 bytes of the secret exactly as it is shown, prefix included. */
-export const serviceSignature = (secret: string, body: Buffer): string =>
-  createHmac('sha1', secret).update(body).digest('hex')
-
-/** webhook-signature (Standard Webhooks 1.0.0): `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
-export const standardSignature = (
-  secret: string,
-  { id, timestamp, body }: { id: string; timestamp: number; body: Buffer },
-): string =>
-  `v1,${createHmac('sha256', keys.memo(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64')}`
-
-// `whsec_` and base64, as the specification writes a key. A secret that a receiver chose may have another form: then its UTF-8 bytes.
-const decodeKey = (secret: string): Buffer => {
-  const encoded = /^whsec_(.+)$/.exec(secret)?.[1]
-  const key = Buffer.from(encoded ?? '', 'base64')
-  return encoded !== undefined && key.toString('base64') === encoded ? key : Buffer.from(secret)
-}
-
-const keys = new LRUCache<string, Buffer>({ max: 10_000, memoMethod: decodeKey })
-
 /** The secrets that sign an attempt at `at`, oldest first. X-SERVICE-Signature is of the first, webhook-signature of each. */
 const signingSecrets = ({ secret, oldSecrets }: Secrets, at: Date): string[] => {
   const old = oldSecrets.filter(({ until }) => at.getTime() < Date.parse(until)).map((each) => each.secret)
   return [...old, secret]
 }
 
+type Labels = Pick<Webhook, 'eventId' | 'accountKey' | 'sequence' | 'leadVersion'>
+
 /** The headers of every attempt, before one is made. Null: computed for each attempt, or a secret value of the endpoint's own header. */
 export const knownHeaders = (
-  {
-    eventId,
-    accountKey,
-    sequence,
-    leadVersion,
-  }: Pick<Webhook, 'eventId' | 'accountKey' | 'sequence' | 'leadVersion'>,
+  { eventId, accountKey, sequence, leadVersion }: Labels,
   headerNames: string[] = [],
 ): Record<string, string | null> => ({
   ...Object.fromEntries(headerNames.map((name) => [name, null])),
@@ -73,15 +49,15 @@ export const webhookHeaders = (
   { secrets, startedAt }: { secrets: Secrets; startedAt: Date },
 ): Record<string, string> => {
   const { eventId: id, body, traceparent } = webhook
-  const timestamp = Math.floor(startedAt.getTime() / 1000)
+  const timestamp = String(Math.floor(startedAt.getTime() / 1000))
   const signing = signingSecrets(secrets, startedAt)
-  const signatures = signing.map((secret) => standardSignature(secret, { id, timestamp, body }))
+  const signatures = signing.map((secret) => standardSignature(body, { id, timestamp }, secret))
   // In the order of the known ones; none of them stays null.
   return {
     ...secrets.headers,
     ...(knownHeaders(webhook) as Record<string, string>),
-    'X-SERVICE-Signature': serviceSignature(signing[0]!, body),
-    'webhook-timestamp': String(timestamp),
+    'X-SERVICE-Signature': serviceSignature(body, signing[0]!),
+    'webhook-timestamp': timestamp,
     'webhook-signature': signatures.join(' '),
     traceparent: activeTraceparent() ?? newTraceparent(traceparent || undefined),
   }

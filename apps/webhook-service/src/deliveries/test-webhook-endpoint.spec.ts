@@ -1,7 +1,7 @@
 import { Lead } from '@leadwire/contracts'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { serviceSignature } from '@leadwire/webhook-receiver'
 import type { TSchema } from '@sinclair/typebox'
-import { serviceSignature } from '../attempt/webhook-headers'
 import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -52,7 +52,7 @@ test('a sample goes to this endpoint alone, signed and recorded as any other', a
     url: '/hooks/leads/this',
     headers: {
       'x-service-account-key': 'the-key',
-      'x-service-signature': serviceSignature(secret, request!.body),
+      'x-service-signature': serviceSignature(request!.body, secret),
       'webhook-id': delivery!.eventId,
     },
   })

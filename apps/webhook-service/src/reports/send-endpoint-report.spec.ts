@@ -1,6 +1,6 @@
 import { ENDPOINT_EVENT_TYPES, type EventType } from '@leadwire/contracts'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { standardSignature } from '../attempt/webhook-headers'
+import { standardSignature } from '@leadwire/webhook-receiver'
 import { microseconds } from '../clock'
 import { openDoors, startService } from '../service.fixture'
 
@@ -81,8 +81,8 @@ test('an endpoint that fails and recovers is reported to the others that subscri
   const failing = { type: 'endpoint.failing', data: { endpoint, since } }
   expect(reportsAt(watching)).toEqual([failing])
   const [{ body, headers }] = watching.requests as [(typeof watching.requests)[number]]
-  const signed = { id: String(headers['webhook-id']), timestamp: Number(headers['webhook-timestamp']), body }
-  expect(headers['webhook-signature']).toBe(standardSignature(receiving.secret, signed))
+  const signed = { id: String(headers['webhook-id']), timestamp: String(headers['webhook-timestamp']) }
+  expect(headers['webhook-signature']).toBe(standardSignature(body, signed, receiving.secret))
   expect(headers).toMatchObject({ 'x-service-account-key': 'key-of-1' })
   for (const name of ['webhook-sequence', 'webhook-lead-version']) expect(headers).not.toHaveProperty(name)
 

@@ -5,7 +5,7 @@ import {
   type Receiver,
   startReceiver,
 } from '@leadwire/test-kit'
-import { serviceSignature, standardSignature } from '../../attempt/webhook-headers'
+import { serviceSignature, standardSignature } from '@leadwire/webhook-receiver'
 import { openDoors, startService } from '../../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -22,11 +22,13 @@ afterAll(async () => {
 beforeEach(() => receiver.clear())
 
 const signsDocument = ({ headers, body }: ReceivedRequest, secret: string) =>
-  headers['x-service-signature'] === serviceSignature(secret, body)
+  headers['x-service-signature'] === serviceSignature(body, secret)
 
 const signsStandard = ({ headers, body }: ReceivedRequest, secret: string) => {
-  const message = { id: String(headers['webhook-id']), timestamp: Number(headers['webhook-timestamp']), body }
-  return String(headers['webhook-signature']).split(' ').includes(standardSignature(secret, message))
+  const message = { id: String(headers['webhook-id']), timestamp: String(headers['webhook-timestamp']) }
+  return String(headers['webhook-signature'])
+    .split(' ')
+    .includes(standardSignature(body, message, secret))
 }
 
 const signatureCount = ({ headers }: ReceivedRequest) =>

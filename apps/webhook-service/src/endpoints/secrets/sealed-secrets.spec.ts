@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
-import { serviceSignature } from '../../attempt/webhook-headers'
+import { serviceSignature } from '@leadwire/webhook-receiver'
 import { openDoors, startService } from '../../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -40,7 +40,7 @@ const expectSigned = async (accountId: number, secret: string) => {
   await doors.publish(doors.event(accountId))
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   const [{ headers, body }] = receiver.requests as [(typeof receiver.requests)[0]]
-  expect(headers['x-service-signature']).toBe(serviceSignature(secret, body))
+  expect(headers['x-service-signature']).toBe(serviceSignature(body, secret))
 }
 
 test('no secret stands in the database, neither at first nor after a rotation', async () => {
