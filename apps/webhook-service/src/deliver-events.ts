@@ -69,7 +69,7 @@ export const deliverEvents = (
   options: Omit<SendOptions, 'database' | 'queue' | 'claimMs' | 'metrics' | 'meters'> & {
     kind: 'webhook' | 'notification'
     tables: Tables
-    prepare?: (event: StoredEvent) => Promise<void>
+    prepare?: (event: StoredEvent) => Promise<unknown>
     onLogged?: (accountIds: number[]) => void
     attemptMs: number
     metrics: Metrics

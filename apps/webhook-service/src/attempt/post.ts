@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Dispatcher } from 'undici'
 import type { ConnectionError } from '../egress/connect'
 
@@ -14,14 +13,6 @@ export type AttemptTimeout = Error & {
   /** Whether the request began. */
   isConnected: boolean
 }
-
-const targets = new LRUCache<string, { origin: string; path: string }>({
-  max: 10_000,
-  memoMethod: (url) => {
-    const { origin, pathname, search } = new URL(url)
-    return { origin, path: pathname + search }
-  },
-})
 
 const KEPT_BYTES = 4096
 // Read so that the connection can be used again; a longer answer closes it.
@@ -85,7 +76,8 @@ export const post = (options: {
         end(error)
       },
     }
-    const request = { ...targets.memo(url), method: 'POST' as const, headers, body }
+    const { origin, pathname, search } = new URL(url)
+    const request = { origin, path: pathname + search, method: 'POST' as const, headers, body }
     dispatcher.dispatch({ ...request, headersTimeout: 0, bodyTimeout: 0 }, handler)
   })
 

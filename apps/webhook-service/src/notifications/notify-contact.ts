@@ -22,12 +22,10 @@ const ensureMailbox = statement('ensure-mailbox')`
 
 /** The same for the account of an event, with one statement for each account and process. */
 export const createMailboxes = (database: Database) => {
-  const known = new LRUCache<number, true>({ max: 100_000 })
-  return async ({ accountId }: { accountId: number }): Promise<void> => {
-    if (known.has(accountId)) return
-    await ensureMailbox(database, accountId)
-    known.set(accountId, true)
-  }
+  const known = new LRUCache<number, object>({
+    ...{ max: 100_000, fetchMethod: (accountId) => ensureMailbox(database, accountId) },
+  })
+  return ({ accountId }: { accountId: number }) => known.fetch(accountId)
 }
 
 const listFailing = statement<FailingEndpoint>('list-failing-endpoints')`
@@ -54,10 +52,7 @@ const markNotified = statement<{ accountId: number; url: string; since: string }
 const detailsOf = statement<{ waiting: number; error: string | null }>('details-of-failure')`
   SELECT (
     SELECT count(*)::int FROM (
-      SELECT FROM unnest(ARRAY['pending', 'held']) AS s (status) CROSS JOIN LATERAL (
-        SELECT FROM public.deliveries WHERE endpoint_id = $1 AND status = s.status AND next_attempt_at IS NOT NULL
-        ORDER BY next_attempt_at LIMIT ${MAX_COUNT + 1}
-      ) open LIMIT ${MAX_COUNT + 1}
+      SELECT FROM public.deliveries WHERE endpoint_id = $1 AND status IN ('pending', 'held') LIMIT ${MAX_COUNT + 1}
     ) w
   ) AS waiting, (
     SELECT a.error FROM (
