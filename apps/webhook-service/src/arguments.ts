@@ -1,8 +1,6 @@
 import { snakeCase } from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 
-export { isInstant, isUuid } from '@leadwire/contracts'
-
 /** Whether a header may carry a text (RFC 9110, 5.5): visible ASCII characters, and spaces between them. */
 export const isHeaderValue = (text: string): boolean => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 

@@ -18,13 +18,10 @@ export const withIdempotencyKey: WithIdempotencyKey = async (tx, asked, work) =>
   const { tokenId, key, fingerprint } = asked
   if (tokenId === 0 || key === '' || fingerprint.length === 0)
     throw new ServiceError('bad_request', 'The idempotency key of the call is not complete.')
-  let [saved] = await savedResponse(tx, tokenId, key)
-  if (!saved) {
-    const [lock] = await lockKey(tx, tokenId, key)
-    if (!lock!.locked) throw keyInUse()
-    // Read again behind the lock: a response may have been saved meanwhile.
-    saved = (await savedResponse(tx, tokenId, key))[0]
-  }
+  const [lock] = await lockKey(tx, tokenId, key)
+  // Behind the lock: a request that had it before has saved its response.
+  const [saved] = await savedResponse(tx, tokenId, key)
+  if (!saved && !lock!.locked) throw keyInUse()
   if (saved && !saved.fingerprint.equals(fingerprint)) throw keyUsedForAnother()
   if (saved) return { body: saved.body, replayed: true }
   const body = await work()

@@ -1,6 +1,5 @@
-import { type ExportLeadEventsRequest, NotificationRequested, snakeCase } from '@leadwire/contracts'
+import { type ExportLeadEventsRequest, isUuid, NotificationRequested, snakeCase } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { isUuid } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'

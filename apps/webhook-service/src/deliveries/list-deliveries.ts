@@ -1,6 +1,6 @@
-import { ATTEMPT_ERRORS, EVENT_TYPES, UUID_START } from '@leadwire/contracts'
+import { ATTEMPT_ERRORS, EVENT_TYPES, isInstant, UUID_START } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { isInstant, validate } from '../arguments'
+import { validate } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf, readInOrder, STATUSES } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'

@@ -45,14 +45,6 @@ export const auditedEndpoint = (endpoint: Endpoint) => {
 export const theEndpoint = (shown: Shown, rows: SealedSecrets[]): Endpoint =>
   endpointOf(shown, theRow(rows, 'webhook endpoint'))
 
-const find = statement<SealedSecrets>('retrieve-webhook-endpoint')`
-  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
-
-export const findEndpoint = async (
-  { database, ...shown }: Shown & { database: Transaction },
-  { accountId, endpointId }: { accountId: number; endpointId: number },
-): Promise<Endpoint> => theEndpoint(shown, await find(database, accountId, endpointId))
-
 export interface LockedEndpoint {
   accountId: number
   enabled: boolean

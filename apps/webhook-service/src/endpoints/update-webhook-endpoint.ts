@@ -2,13 +2,7 @@ import { differences, recordAudit } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import {
-  auditedEndpoint,
-  ENDPOINT_COLUMNS,
-  endpointViolations,
-  findEndpoint,
-  theEndpoint,
-} from './endpoint-row'
+import { auditedEndpoint, ENDPOINT_COLUMNS, endpointViolations, theEndpoint } from './endpoint-row'
 import { filterColumn, normalFilter } from './filter'
 import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
 import type { SealedSecrets } from './secrets/sealed-secrets'
@@ -40,18 +34,15 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
   const include = request.include?.parts
   const headers = request.headers?.headers
   const filter = request.filter && normalFilter(request.filter)
-  const known = await findEndpoint(dependencies, request)
-  if (
-    [url, description, enabled, events, leads, include, headers, filter].every((given) => given === undefined)
-  )
-    return { endpoint: known }
-  const refusal = url === known.url ? undefined : dependencies.refusal
-  validate({
-    ...endpointViolations({ url, events, leads, filter, include }, refusal),
-    ...headerViolations(headers ?? []),
-  })
+  const given = [url, description, enabled, events, leads, include, headers, filter]
   const endpoint = await database.transaction(async (tx) => {
     const before = theEndpoint(dependencies, await lock(tx, accountId, endpointId))
+    if (given.every((each) => each === undefined)) return before
+    const refusal = url === before.url ? undefined : dependencies.refusal
+    validate({
+      ...endpointViolations({ url, events, leads, filter, include }, refusal),
+      ...headerViolations(headers ?? []),
+    })
     const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
     const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
     const more = [filter !== undefined, filterColumn(filter), include ?? null]

@@ -2,7 +2,7 @@ import { EndpointHealth } from '@leadwire/contracts'
 import { differences, recordAudit } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
-import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, findEndpoint, theEndpoint } from './endpoint-row'
+import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, theEndpoint } from './endpoint-row'
 import { recoveryOf } from './replay/replays'
 import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteReports } from './state/endpoint-reports'
@@ -10,6 +10,9 @@ import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
 
 const list = statement<SealedSecrets>('list-webhook-endpoints')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`
+
+const find = statement<SealedSecrets>('retrieve-webhook-endpoint')`
+  SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL`
 
 const markDeleted = statement<SealedSecrets>('delete-webhook-endpoint')`
   UPDATE endpoints SET deleted_at = clock_timestamp(), updated_at = clock_timestamp()
@@ -44,11 +47,11 @@ export const listWebhookEndpoints: Operation<'listWebhookEndpoints'> = async (
 
 /** An endpoint, and what remains to be recovered there. Throws not_found. */
 export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (
-  dependencies,
-  request,
+  { database, ...shown },
+  { accountId, endpointId },
 ) => {
-  const endpoint = await findEndpoint(dependencies, request)
-  return { endpoint, recovery: await recoveryOf(dependencies.database, endpoint.id) }
+  const endpoint = theEndpoint(shown, await find(database, accountId, endpointId))
+  return { endpoint, recovery: await recoveryOf(database, endpointId) }
 }
 
 /** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays, for its deliveries. Throws not_found. */

@@ -1,5 +1,4 @@
-import type { DeadLetter } from '@leadwire/contracts'
-import { isUuid } from '../arguments'
+import { type DeadLetter, isUuid } from '@leadwire/contracts'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 

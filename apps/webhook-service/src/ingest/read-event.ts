@@ -1,6 +1,6 @@
-import { Event, LEAD_EVENT_TYPES, NotificationRequested } from '@leadwire/contracts'
+import { Event, isInstant, isUuid, LEAD_EVENT_TYPES, NotificationRequested } from '@leadwire/contracts'
 import { parseTraceparent } from '@leadwire/service-kit'
-import { isHeaderValue, isInstant, isUuid } from '../arguments'
+import { isHeaderValue } from '../arguments'
 import { matchColumn } from '../endpoints/filter'
 
 export interface StoredEvent {

@@ -1,4 +1,4 @@
-import { eventIdOf } from '@leadwire/contracts'
+import { eventIdOf, isUuid } from '@leadwire/contracts'
 import {
   createFairQueue,
   inSpanOf,
@@ -10,7 +10,6 @@ import {
 } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
-import { isUuid } from '../arguments'
 import { statement } from '../statement'
 import { bytesOf, type Read, type StoredEvent } from './read-event'
 import type { StoreResult } from './store-in-batches'

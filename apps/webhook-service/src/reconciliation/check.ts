@@ -1,5 +1,5 @@
-import { CheckResponse, type NextBatch, Unexplained } from '@leadwire/contracts'
-import { isUuid, validate } from '../arguments'
+import { CheckResponse, isUuid, type NextBatch, Unexplained } from '@leadwire/contracts'
+import { validate } from '../arguments'
 import { isReceiving, STATUSES, shownStatus, UNCLAIMED } from '../delivery-sql'
 import type { Dependencies, Operation } from '../operation'
 import { statement } from '../statement'

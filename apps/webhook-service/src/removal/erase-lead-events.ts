@@ -1,6 +1,6 @@
-import { type EraseLeadEventsRequest, NotificationRequested } from '@leadwire/contracts'
+import { type EraseLeadEventsRequest, isUuid, NotificationRequested } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '@leadwire/service-kit'
-import { isUuid, validate } from '../arguments'
+import { validate } from '../arguments'
 import { findStoredEvents } from '../ingest/find-stored-events'
 import type { Operation } from '../operation'
 import { statement } from '../statement'

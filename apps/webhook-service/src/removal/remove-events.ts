@@ -1,6 +1,6 @@
-import type { StreamMessage } from '@leadwire/contracts'
+import { isUuid, type StreamMessage } from '@leadwire/contracts'
 import type { Database } from '@leadwire/service-kit'
-import { isUuid, validate } from '../arguments'
+import { validate } from '../arguments'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
 

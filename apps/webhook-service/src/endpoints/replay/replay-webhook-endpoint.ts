@@ -1,6 +1,6 @@
-import { Replay, type ReplayWebhookEndpointRequest } from '@leadwire/contracts'
+import { isInstant, Replay, type ReplayWebhookEndpointRequest } from '@leadwire/contracts'
 import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { isInstant, validate } from '../../arguments'
+import { validate } from '../../arguments'
 import { firstCreatedSince } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'

@@ -3,7 +3,7 @@ import { validate } from '../../arguments'
 import { microseconds } from '../../clock'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
-import { ENDPOINT_COLUMNS, findEndpoint, theEndpoint } from '../endpoint-row'
+import { ENDPOINT_COLUMNS, theEndpoint } from '../endpoint-row'
 import { newSecret, type SealedSecrets, secretViolation } from './sealed-secrets'
 import { lockSecrets, saveSecrets } from './store-secrets'
 
@@ -23,10 +23,9 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (depe
   const { database, actor, sealer, clock } = dependencies
   const { accountId, endpointId, overlapMs, secret = newSecret() } = request
   const overlapFits = Number.isInteger(overlapMs) && overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS
-  await findEndpoint(dependencies, request)
-  validate({ secret: secretViolation(secret), overlap: overlapFits || 'must be from 0s to 30d' })
   return database.transaction(async (tx) => {
     const current = await lockSecrets(tx, sealer, request)
+    validate({ secret: secretViolation(secret), overlap: overlapFits || 'must be from 0s to 30d' })
     const now = clock.now()
     const end = new Date(now.getTime() + overlapMs)
     const until = end.toISOString()
