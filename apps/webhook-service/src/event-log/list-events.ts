@@ -64,10 +64,8 @@ const placeOf = (cursor: string) => {
   return number === undefined ? undefined : { number: Number(number), id }
 }
 
-type Asked = Pick<ListEventsRequest, 'types' | 'limit'>
-
 /** The events that fit into a page, and the place behind them. */
-const cut = (rows: Scanned[], { types, limit }: Asked) => {
+const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
   const page: Scanned[] = []
   let last: Scanned | undefined
   let bytes = 0

@@ -3,15 +3,11 @@ import { parseTraceparent } from '@leadwire/service-kit'
 import { isHeaderValue } from '../arguments'
 import { matchColumn } from '../endpoints/filter'
 
-export interface StoredEvent {
+export interface StoredEvent
+  extends Pick<Event, 'type' | 'test' | 'accountId' | 'accountKey' | 'leadReference'> {
   id: string
-  type: string
   /** The lead's version after the change; null of a notification, which is not in its account's log. */
   leadVersion: number | null
-  test: boolean
-  accountId: number
-  accountKey: string
-  leadReference: string
   body: Buffer
   /** What endpoints get that include attributes, where it is another one. */
   bodyWithAttributes: Buffer | null

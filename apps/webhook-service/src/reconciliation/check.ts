@@ -49,7 +49,6 @@ const nextEvents = statement<EventRow>('count-next-deliveries')`
 const checked = (rows: EventRow[], keptMs: number) => {
   // By the machine's clock, with a minute for its difference from the database's.
   const keptSince = Number.isFinite(keptMs) ? new Date(Date.now() - keptMs + 60_000).toISOString() : undefined
-  const sumOf = (name: (typeof COUNTS)[number]) => rows.reduce((sum, row) => sum + row[name], 0)
   const findings = rows
     .filter(({ createdAt, fanOut, found }) => {
       const isOld = keptSince !== undefined && createdAt < keptSince
@@ -62,7 +61,8 @@ const checked = (rows: EventRow[], keptMs: number) => {
         detail: `The event was stored with ${fanOut} deliveries and has ${found}.`,
       }),
     )
-  return { counts: Object.fromEntries(COUNTS.map((name) => [name, sumOf(name)])), findings, keptSince }
+  const counts = COUNTS.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])
+  return { counts: Object.fromEntries(counts), findings, keptSince }
 }
 
 /** Which of these events of leads or notifications are stored, how their deliveries stand, and what is wrong. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { EndpointEventType } from '@leadwire/contracts'
+import type { Endpoint, EndpointEventType } from '@leadwire/contracts'
 import { newTraceparent, type OpenTransaction, type Round } from '@leadwire/service-kit'
 import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { deleteReports } from '../endpoints/state/endpoint-reports'
@@ -16,15 +16,9 @@ const findDue = statement<{ endpointId: number; type: EndpointEventType; account
   FROM endpoint_reports r LEFT JOIN endpoints p ON p.id = r.endpoint_id
   WHERE r.due_at <= $1 ORDER BY r.due_at LIMIT 1`
 
-interface Endpoint {
-  id: number
-  url: string
-  description: string | null
-  enabled: boolean
-  events: string[]
-}
+type EndpointRow = Pick<Endpoint, 'id' | 'url' | 'enabled' | 'events'> & { description: string | null }
 
-const lockEndpoints = statement<Endpoint>('lock-endpoints-of-account')`
+const lockEndpoints = statement<EndpointRow>('lock-endpoints-of-account')`
   SELECT id, url, description, enabled, events FROM endpoints
   WHERE id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL)) AND deleted_at IS NULL
   ORDER BY id FOR SHARE`
@@ -65,7 +59,7 @@ const typeOf = (kind: EndpointEventType, { open, sent }: Report): EndpointEventT
 }
 
 /** The URL may hold secrets behind its host. */
-const dataOf = (type: EndpointEventType, report: Report, { id, url, description }: Endpoint) => ({
+const dataOf = (type: EndpointEventType, report: Report, { id, url, description }: EndpointRow) => ({
   endpoint: { id, host: new URL(url).host, description },
   since: report.since,
   ...(type === 'endpoint.disabled' && { disabled_at: report.at }),

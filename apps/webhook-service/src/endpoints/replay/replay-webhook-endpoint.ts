@@ -30,10 +30,7 @@ const instantViolation = (instant: string | undefined) =>
 
 const isBefore = (from = '', to = '') => !(Date.parse(from) >= Date.parse(to))
 
-type Range = Pick<
-  ReplayWebhookEndpointRequest,
-  'accountId' | 'afterSequence' | 'untilSequence' | 'from' | 'to'
->
+type Range = Omit<ReplayWebhookEndpointRequest, 'endpointId' | 'types' | 'state' | 'dryRun'>
 
 /** The numbers between which the events are: behind the first, up to the second. Nothing that is stored later. */
 export const numbersOf = async (
