@@ -92,7 +92,6 @@ export const deliverEvents = (
   const { take, done } = takeMessages({ read, store, database, metrics, logger })
   return {
     wake: sender.wake,
-    /** Claims nothing more, and lets attempts in flight end. */
     stop: sender.stop,
     done,
     consume: (nats: NatsConnection) => consumeEvents({ nats, ...source, replicas, take, logger }),

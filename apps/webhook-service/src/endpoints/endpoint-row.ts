@@ -69,7 +69,6 @@ export const lockReceiving = async (
   if (!endpoint.enabled) throw new ServiceError('conflict', 'The endpoint is disabled. Enable it first.')
 }
 
-/** Why a text is no URL for webhooks. */
 export const urlViolation = (text: string): string | undefined => {
   if ([...text].length > MAX_URL) return `must not be longer than ${MAX_URL} characters`
   // The URL parser drops tabs and line breaks without an error.
@@ -83,7 +82,6 @@ export const urlViolation = (text: string): string | undefined => {
 const areSome = (words: string[], all: readonly string[]) =>
   all.filter((word) => words.includes(word)).length === words.length
 
-/** Why these are no types of event. */
 export const typesViolation = (types: string[] | undefined): string | true =>
   types === undefined ||
   (types.length > 0 && areSome(types, EVENT_TYPES)) ||

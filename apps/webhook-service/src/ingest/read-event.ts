@@ -19,7 +19,6 @@ export interface StoredEvent
   streamSequence?: number
 }
 
-/** How many bytes an event has in all. */
 export const bytesOf = ({ body, bodyWithAttributes }: StoredEvent): number =>
   body.length + (bodyWithAttributes?.length ?? 0)
 

@@ -11,7 +11,6 @@ interface Content {
   rows: [label: string, value: string][]
 }
 
-/** What a user is notified of. */
 const SUBJECTS: Record<string, { title: string; opening: string }> = {
   assigned: { title: 'Lead', opening: 'has a lead for you' },
   appointment: { title: 'Appointment', opening: 'has an appointment for you' },

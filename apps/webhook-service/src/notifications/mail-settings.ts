@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { isEmail } from '@leadwire/contracts'
-import { makeValidator } from '@leadwire/service-kit/runtime'
+import { makeValidator, whenValid } from '@leadwire/service-kit/runtime'
 import addressparser from 'nodemailer/lib/addressparser'
 
 export interface MailServer {
@@ -36,11 +36,9 @@ const parseTarget = (text: string): MailTarget => {
 
 /** SMTP_URL. It may hold a password: no message repeats it. */
 export const mailTarget = makeValidator<MailTarget>((text) => {
-  try {
-    return parseTarget(text)
-  } catch {
-    throw new TypeError('is no smtp://[user:password@]host[:port], smtps:// or file:/// URL')
-  }
+  const target = whenValid(() => parseTarget(text))
+  if (target) return target
+  throw new TypeError('is no smtp://[user:password@]host[:port], smtps:// or file:/// URL')
 })
 
 export interface Sender {

@@ -23,7 +23,6 @@ export interface ClaimedDelivery extends Webhook, DueEndpoint {
   id: number
   /** The length of the body; a large body is read later. */
   bodyBytes: number
-  /** Whether the body is the one with attributes. */
   withAttributes: boolean
   claim: number
   /** Attempts made before, scheduled and manual. */
