@@ -7,12 +7,11 @@ import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
 import { Registry } from 'prom-client'
 import type { HealthCheck } from '../process/health'
-import type { Lifecycle } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 import { createFairQueue } from '../queues/fair-queue'
 import { createTokenCheck } from '../security/service-token'
 import type { Tls } from '../security/tls'
-import { SERVER_OPTIONS } from './channel'
+import { type Caller, SERVER_OPTIONS } from './channel'
 import { errorsToStatus, readable } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
@@ -59,16 +58,13 @@ class ReplaceableCredentials extends ServerCredentials {
   }
 }
 
-/** A gRPC server with health and reflection. Calls need one of `tokens`. A drain finishes the calls in flight. */
-export const createGrpcServer = (options: {
-  logger: Logger
-  lifecycle: Lifecycle
-  tokens: Live<readonly string[]>
-  /** With it callers must show a certificate. */
-  tls?: Tls | undefined
-  checks?: HealthCheck[]
-  metrics?: Registry
-}) => {
+/**
+ * A gRPC server with health and reflection. Calls need one of `tokens`, and with `tls` a certificate. A drain finishes the calls in
+ * flight.
+ */
+export const createGrpcServer = (
+  options: Caller & { logger: Logger; checks?: HealthCheck[]; metrics?: Registry },
+) => {
   const { logger, lifecycle, tokens, tls, checks = [], metrics = new Registry() } = options
   const server = createServer(SERVER_OPTIONS)
     .use(errorDetailsServerMiddleware)

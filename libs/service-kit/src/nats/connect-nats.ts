@@ -1,26 +1,23 @@
 import { type NatsConfig, natsOptions } from '@leadwire/settings'
 import { JetStreamApiError, type JetStreamManager, type StreamConfig } from '@nats-io/jetstream'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
-import type { Lifecycle } from '../process/lifecycle'
+import type { ServiceContext } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 
 // Before it is logged that there is no connection.
 const QUIET_MS = 5000
 
 /** Waits for the first connection, and reconnects for ever. */
-export const connectNats = async (options: {
-  config: NatsConfig
-  name: string
-  logger: Logger
-  lifecycle: Lifecycle
-}): Promise<NatsConnection> => {
-  const { name, logger, lifecycle } = options
+export const connectNats = async (
+  options: ServiceContext<NatsConfig> & { name: string },
+): Promise<NatsConnection> => {
+  const { config, name, logger, lifecycle } = options
   // Registered now, so that the order of stops does not depend on the first connection.
   let connection: NatsConnection | undefined
   lifecycle.onStop('nats', () => connection?.close())
   const warning = setTimeout(() => logger.warn({ nats: 'not connected' }, 'nats'), QUIET_MS).unref()
   connection = await connect({
-    ...natsOptions(options.config),
+    ...natsOptions(config),
     name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
