@@ -37,7 +37,7 @@ import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrations'
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
-import type { Loop } from './operation'
+import type { Dependencies, Loop } from './operation'
 import { createPruneEvents } from './removal/prune-events'
 import { sendEndpointReport } from './reports/send-endpoint-report'
 import { webhooksService } from './webhooks-service'
@@ -131,39 +131,29 @@ export const startWebhookService = async (
   const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
     ([name, { database }]) => loops.run(name, { pauseMs: 250 }, sync ?? createSyncDeliveries(database)),
   )
-  const keptMs = Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION)
-  // Before the loops: `run` starts each at once.
-  const wake = (loop: Loop) => {
-    for (const each of wakes[loop]) each()
+  const dependencies: Dependencies = {
+    ...{ database: leads.database, notifications: messages.database, clock, sealer },
+    deleteMessages: deleteMessagesFrom(config.SMTP_URL),
+    endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
+    disableAfterMs: config.WEBHOOK_DISABLE_AFTER,
+    keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
+    longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
+    claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
+    wake: (loop) => {
+      for (const each of wakes[loop]) each()
+    },
   }
   const wakes: Record<Loop, (() => void)[]> = {
     webhooks: [webhooks.wake],
     notifications: [notifications.wake],
     syncs,
-    reports: [
-      loops.run('endpoint reports', { pauseMs: 500 }, () =>
-        sendEndpointReport({ database: leads.database, clock, wake }),
-      ),
-    ],
-    replays: [loops.run('replays', { pauseMs: 500 }, () => runReplay(leads.database, { clock, keptMs }))],
+    reports: [loops.run('endpoint reports', { pauseMs: 500 }, () => sendEndpointReport(dependencies))],
+    replays: [loops.run('replays', { pauseMs: 500 }, () => runReplay(dependencies))],
   }
-  const { WEBHOOK_DISABLE_AFTER: afterMs } = config
-  if (Number.isFinite(afterMs))
-    loops.run('failing endpoints', 60_000, () =>
-      disableFailingEndpoint({ database: leads.database, clock, wake }, afterMs),
-    )
+  if (Number.isFinite(config.WEBHOOK_DISABLE_AFTER))
+    loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(dependencies))
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
-  const dependencies = {
-    ...{ database: leads.database, notifications: messages.database, clock, sealer },
-    deleteMessages: deleteMessagesFrom(config.SMTP_URL),
-    endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
-    disableAfterMs: afterMs,
-    keptMs,
-    longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
-    claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
-    wake,
-  }
   grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, createUrlCheck({ guard }), logs))
   grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })

@@ -110,11 +110,7 @@ const sendNext = async (tx: OpenTransaction, now: Date): Promise<Round> => {
  * Sends one report that is due to the other endpoints of its account that subscribe to the type and are enabled. It has no number. The report
  * of an endpoint that recovered, or failed again, before it was sent is dropped.
  */
-export const sendEndpointReport = async ({
-  database,
-  clock,
-  wake,
-}: Pick<Dependencies, 'database' | 'clock' | 'wake'>): Promise<Round> => {
+export const sendEndpointReport = async ({ database, clock, wake }: Dependencies): Promise<Round> => {
   const round = await database.transaction((tx) => sendNext(tx, clock.now()))
   if (round === true) wake('webhooks')
   return round

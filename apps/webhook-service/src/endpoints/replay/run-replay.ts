@@ -1,4 +1,4 @@
-import type { Database, Round } from '@leadwire/service-kit'
+import type { Round } from '@leadwire/service-kit'
 import { readInOrder, UNCLAIMED } from '../../delivery-sql'
 import type { Dependencies } from '../../operation'
 import { statement } from '../../statement'
@@ -140,10 +140,7 @@ const advance = statement('advance-replay')`
  * delivery. They are placed behind those that wait at the endpoint, in the order of the log. Any process may do so and stop at any
  * moment. Resolves with whether there may be more.
  */
-export const runReplay = (
-  database: Database,
-  { clock, keptMs }: Pick<Dependencies, 'clock' | 'keptMs'>,
-): Promise<Round> =>
+export const runReplay = ({ database, clock, keptMs }: Dependencies): Promise<Round> =>
   database.transaction(async (tx) => {
     await adoptRecoveries(tx)
     const [replay] = await nextReplay(tx)

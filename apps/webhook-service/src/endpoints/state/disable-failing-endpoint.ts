@@ -11,14 +11,12 @@ const disable = statement<{ accountId: number }>('disable-failing')`
   UPDATE endpoints SET enabled = false, disabled_reason = 'failing', updated_at = clock_timestamp()
   WHERE id = $1 AND enabled AND deleted_at IS NULL RETURNING account_id AS "accountId"`
 
-/** Disables one endpoint that has only failed for `afterMs`. Resolves with whether there may be more. */
-export const disableFailingEndpoint = async (
-  { database, clock, wake }: Pick<Dependencies, 'database' | 'clock' | 'wake'>,
-  afterMs: number,
-): Promise<boolean> => {
+/** Disables one endpoint that has only failed for so long. Resolves with whether there may be more. */
+export const disableFailingEndpoint = async (dependencies: Dependencies): Promise<boolean> => {
+  const { database, clock, wake, disableAfterMs } = dependencies
   const isFound = await database.transaction(async (tx) => {
     const now = clock.now()
-    const [found] = await findFailing(tx, new Date(now.getTime() - afterMs))
+    const [found] = await findFailing(tx, new Date(now.getTime() - disableAfterMs))
     if (!found) return false
     const { endpointId, since } = found
     const [disabled] = await disable(tx, endpointId)
