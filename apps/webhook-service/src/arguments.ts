@@ -4,6 +4,10 @@ import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 /** Whether a header may carry a text (RFC 9110, 5.5): visible ASCII characters, and spaces between them. */
 export const isHeaderValue = (text: string): boolean => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 
+/** For `validate`. */
+export const isOneOf = (words: readonly string[], word: string | undefined) =>
+  word === undefined || words.includes(word) || `must be one of ${words.join(', ')}`
+
 /** Throws invalid with every field that has a violation: what it must be. */
 export const validate = (violations: Record<string, string | true | undefined>): void => {
   const found: FieldErrors = {}

@@ -75,12 +75,11 @@ export const startWebhookService = async (
   const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT, dial })
   const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied }
   lifecycle.onStop('http connections', () => dispatcher.destroy())
-  const tls = watchTls(config, { lifecycle, logger })
   const grpc = createGrpcServer({
     logger,
     lifecycle,
     tokens: () => config.SERVICE_TOKEN,
-    tls,
+    tls: watchTls(config, { lifecycle, logger }),
     checks,
     metrics,
   })

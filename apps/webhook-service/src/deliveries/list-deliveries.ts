@@ -1,6 +1,6 @@
 import { ATTEMPT_ERRORS, EVENT_TYPES, isInstant, UUID_START } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { validate } from '../arguments'
+import { isOneOf, validate } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf, readInOrder, STATUSES } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { statement } from '../statement'
@@ -9,8 +9,6 @@ import { boundsOf, firstUnread, isNarrow, matching, type Scan } from './matching
 const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
 const MAX_COUNT = 10_000
-const isOneOf = (words: readonly string[], word: string | undefined) =>
-  word === undefined || words.includes(word) || `must be one of ${words.join(', ')}`
 
 const isTime = (text: string | undefined) =>
   text === undefined || isInstant(text) || 'must be an instant in UTC, such as 2026-01-31T09:30:00Z'

@@ -8,7 +8,7 @@ import {
   LeadListItem,
 } from '@leadwire/contracts'
 import { differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
-import { isHeaderValue, validate } from '../arguments'
+import { isHeaderValue, isOneOf, validate } from '../arguments'
 import { microseconds } from '../clock'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import { failedKeys, matchColumn } from '../endpoints/filter'
@@ -78,7 +78,7 @@ export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
 ) => {
   validate({
     account_key: isHeaderValue(accountKey) || 'must be a header value',
-    type: asked === undefined || Object.hasOwn(SAMPLES, asked) || `must be one of ${EVENT_TYPES.join(', ')}`,
+    type: isOneOf(EVENT_TYPES, asked),
   })
   const now = clock.now()
   const tested = await database.transaction(async (tx) => {

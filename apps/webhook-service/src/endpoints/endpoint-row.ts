@@ -7,6 +7,7 @@ import {
   isOneLine,
 } from '@leadwire/contracts'
 import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { isOneOf } from '../arguments'
 import { microseconds } from '../clock'
 import type { Dependencies } from '../operation'
 import { statement, theRow } from '../statement'
@@ -96,10 +97,7 @@ export const endpointViolations = (
 ) => ({
   url: url === undefined ? undefined : (urlViolation(url) ?? refusal),
   events: typesViolation(events),
-  leads:
-    leads === undefined ||
-    ENDPOINT_LEADS.some((each) => each === leads) ||
-    `must be one of ${ENDPOINT_LEADS.join(', ')}`,
+  leads: isOneOf(ENDPOINT_LEADS, leads),
   ...filterViolations(filter),
   include:
     include === undefined ||

@@ -38,10 +38,7 @@ const createInFlight = () => {
   const startedAt = new Map<JsMsg, number>()
   let all = 0
   // Nothing waits: messages are returned to JetStream instead.
-  const enter = createFairQueue({
-    shareOf: () => (all < 1 ? 1 : SHARE),
-    ...{ capacity: OVERLOAD, maxWaiting: 0, maxWaitMs: 0 },
-  })
+  const enter = createFairQueue({ shareOf: () => (all < 1 ? 1 : SHARE), capacity: OVERLOAD })
   const timer = setInterval(() => {
     const old = performance.now() - RENEW_EVERY_MS / 2
     for (const [message, at] of startedAt) if (at < old) message.working()

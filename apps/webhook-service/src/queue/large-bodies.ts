@@ -25,10 +25,7 @@ const keyOf = ({ eventId, withAttributes }: Asked) => `${eventId} ${withAttribut
 export const createLargeBodies = (database: Database) => {
   const bodies = new Map<string, Body>()
   // Nothing waits: claims are released instead. The first body of an account always enters.
-  const enter = createFairQueue({
-    shareOf: (accounts) => Math.min(BYTES_OF_ACCOUNT, BYTES / accounts),
-    ...{ maxWaiting: 0, maxWaitMs: 0 },
-  })
+  const enter = createFairQueue({ shareOf: (accounts) => Math.min(BYTES_OF_ACCOUNT, BYTES / accounts) })
 
   const read = async ({ eventId, withAttributes }: Asked): Promise<Buffer> => {
     const [event] = await bodyOf(database, eventId, withAttributes)

@@ -17,12 +17,12 @@ export const createFairQueue = (options: {
   shareOf: (accounts: number) => number
   /** What all admitted work may cost. */
   capacity?: number
-  /** How many may wait in all. Accounts have equal shares, and one share is kept for the next account. */
-  maxWaiting: number
-  maxWaitMs: number
+  /** How many may wait in all. Accounts have equal shares, and one share is kept for the next account. Absent: none waits. */
+  maxWaiting?: number
+  maxWaitMs?: number
   meter?: BatcherMeter | undefined
 }): ((accountId: number, cost?: number) => Promise<() => void>) => {
-  const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting, maxWaitMs, meter } = options
+  const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting = 0, maxWaitMs = 0, meter } = options
   // The next to be admitted first.
   const queues = new Map<number, Queue>()
   let admitted = 0

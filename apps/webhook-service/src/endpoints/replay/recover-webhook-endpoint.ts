@@ -1,11 +1,11 @@
 import { differences, isInvalidTime, recordAudit } from '@leadwire/service-kit'
-import { validate } from '../../arguments'
+import { isOneOf, validate } from '../../arguments'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { lockReceiving } from '../endpoint-row'
 import { numbersOf } from './replay-webhook-endpoint'
-import { IS_WANTED, isWaiting, STATE_VIOLATION, STATUSES } from './replays'
+import { IS_WANTED, isWaiting, STATUSES } from './replays'
 
 const SINCE_VIOLATION = 'must be an instant, such as 2026-01-31T09:30:00Z'
 const MAX_COUNT = 10_000
@@ -45,7 +45,7 @@ export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint'> = async
   const { accountId, endpointId, since, state = 'exhausted' } = request
   validate({
     since: !Number.isNaN(Date.parse(since)) || SINCE_VIOLATION,
-    state: Object.hasOwn(STATUSES, state) || STATE_VIOLATION,
+    state: isOneOf(Object.keys(STATUSES), state),
   })
   const statuses = STATUSES[state]!.filter((status) => status !== 'missing')
   try {

@@ -1,11 +1,11 @@
 import { isInstant, Replay, type ReplayWebhookEndpointRequest } from '@leadwire/contracts'
 import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { validate } from '../../arguments'
+import { isOneOf, validate } from '../../arguments'
 import { firstCreatedSince } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { statement } from '../../statement'
 import { lockReceiving, typesViolation } from '../endpoint-row'
-import { REPLAY_COLUMNS, STATE_VIOLATION, STATUSES } from './replays'
+import { REPLAY_COLUMNS, STATUSES } from './replays'
 
 // Events are stored in about the order of their times, but for those that an outage delayed.
 const DISORDER_MS = 24 * 3_600_000
@@ -67,7 +67,7 @@ export const replayWebhookEndpoint: Operation<'replayWebhookEndpoint'> = async (
     from: instantViolation(from),
     to: isBefore(from, to) ? instantViolation(to) : 'must be later than from',
     types: typesViolation(types),
-    state: Object.hasOwn(STATUSES, state) || STATE_VIOLATION,
+    state: isOneOf(Object.keys(STATUSES), state),
   })
   const replay = await database.transaction(async (tx) => {
     await lockReceiving(tx, { accountId, endpointId })

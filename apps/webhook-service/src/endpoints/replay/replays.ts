@@ -15,8 +15,6 @@ export const STATUSES: Record<string, string[]> = {
   all: [...RECOVERED, 'missing', 'delivered'],
 }
 
-export const STATE_VIOLATION = `must be one of ${Object.keys(STATUSES).join(', ')}`
-
 /**
  * SQL: whether the endpoint takes the event `e` of the replay `r`, which has the endpoint's columns beside its own. Given types replace
  * those of the subscription; its other conditions stay.
