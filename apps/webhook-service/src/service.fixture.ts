@@ -149,10 +149,11 @@ export const openDoors = async () => {
           SELECT 0, event.id, endpoint.id, lead_reference, 'pending', '2000-01-01' FROM event, endpoint`,
           [sealedFor(0)],
         )
+        // With a short schedule there may be a second attempt already.
         await eventually(async () =>
-          expect(await rows(`SELECT attempt_count FROM deliveries WHERE ${ofAccount0}`)).toEqual([
-            { attempt_count: 1 },
-          ]),
+          expect(await rows(`SELECT FROM deliveries WHERE ${ofAccount0} AND attempt_count > 0`)).toHaveLength(
+            1,
+          ),
         )
         await rows(
           `DELETE FROM attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE ${ofAccount0})`,
