@@ -30,6 +30,8 @@ export interface Call<Fields> {
   pathId: (name?: string) => number
   /** The lead of the address, its reference in lower case. Throws not_found for what is no UUID. */
   leadKey: () => { accountId: number; reference: string }
+  /** For a request that takes long: rejects when its token, which was valid, no longer is. */
+  recheck: () => Promise<void>
   /** Checks the request's query where the operation has one, else its body; or other fields of it. */
   check: (body?: Body) => Checked<Fields>
   /** The checked fields. Throws invalid with every error, those of `find` too. `find` throws not_found: a 404 comes first. */
@@ -136,10 +138,11 @@ export const operation =
     ...description
   }: Operation<Schema>): AddOperation =>
   (app, dependencies, operationId) => {
-    const { authenticate, limitRequests, createCheck, clients } = dependencies
+    const { authenticate, recheck, limitRequests, createCheck, clients } = dependencies
     const [method, url] = route.split(' ') as [Method, string]
     const scopes = scope === undefined ? scopesOf(method, url) : typeof scope === 'string' ? [scope] : scope
     const isOfEndpoint = url.startsWith(ENDPOINT)
+    const access = scopes && { scopes, endpointTokens: endpointTokens ?? isOfEndpoint }
     const sendsFile = 'types' in description.answer
     // Files take as long as their clients do, and have limits of their own.
     const isLimited = !sendsFile && !description.multipart && !description.stream && !waits
@@ -149,7 +152,7 @@ export const operation =
     const options = {
       bodyLimit,
       onRequest: [
-        ...(scopes ? [authenticate({ scopes, endpointTokens: endpointTokens ?? isOfEndpoint })] : []),
+        ...(access ? [authenticate(access)] : []),
         ...(isOfEndpoint ? [findEndpoint] : []),
         ...(isLimited ? [limitRequests({ bodyLimit, isBatched })] : []),
       ],
@@ -172,6 +175,9 @@ export const operation =
           limits: limitsOf(reply, idempotency),
           pathId: (name) => pathId(request, name),
           leadKey: () => leadKey(request),
+          recheck: async () => {
+            if (access) await recheck(request, access)
+          },
           check,
           valid: async (find) => {
             const { value, errors, fields } = check()

@@ -53,7 +53,8 @@ const keyOf = (tokenId: number, fingerprint: Buffer, what: string) => ({
 /** Where the person goes back to. */
 const returnTo = (returnUrl: string, parameters: [name: string, value: string][]): string => {
   const url = new URL(returnUrl)
-  for (const [name, value] of parameters) url.searchParams.append(name, value)
+  // What is there stays byte for byte: `searchParams` would write it anew.
+  url.search += `${url.search && '&'}${new URLSearchParams(parameters)}`
   return url.href
 }
 

@@ -9,7 +9,6 @@ import { ProblemError } from '../http/problem'
 import { cursorOf, placeOf } from '../validation/cursor'
 import { integer, oneOf, partial, text } from '../validation/fields'
 
-const SCOPE = 'events:read'
 const RECHECK_MS = 1000
 /** Before a poll reads again that could not. */
 const RETRY_MS = 500
@@ -103,12 +102,12 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
 /** The next page that is not the empty end of the log; that one when the time, the connection or this process ends. Throws gone. */
 const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs
-  const { clients, limits, request, reply } = call
-  const { draining, recheck } = call.dependencies
+  const { clients, limits, reply, recheck } = call
+  const { draining } = call.dependencies
   const { wake, sleep, leave } = clients.logs.join(asked.accountId)
   let refusal: ProblemError | undefined
   const timer = setInterval(() => {
-    recheck(request, { scopes: [SCOPE] }).catch((error: unknown) => {
+    recheck().catch((error: unknown) => {
       // While tokens can't be verified, the poll goes on.
       if (!(error instanceof ProblemError)) return
       refusal = error
@@ -141,7 +140,7 @@ const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs
 export const listEvents = operation({
   route: 'GET /manage/events',
   tag: 'Webhooks',
-  scope: SCOPE,
+  scope: 'events:read',
   summary: 'List events',
   description:
     'The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.',

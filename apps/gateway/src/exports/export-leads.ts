@@ -30,14 +30,14 @@ type Batch = (after?: number) => Promise<ExportLeadsResponse>
 async function* textOf(
   first: ExportLeadsResponse,
   batch: Batch,
-  { format, bom, draining }: { format: keyof typeof FORMATS; bom: boolean; draining: AbortSignal },
+  { format, bom, mayGoOn }: { format: keyof typeof FORMATS; bom: boolean; mayGoOn: () => Promise<void> },
 ): AsyncGenerator<Buffer | string> {
   const { head, rows } = FORMATS[format]
   yield (bom ? '\uFEFF' : '') + head()
   for (let next = first; next.nextAfter !== undefined; next = await batch(next.nextAfter)) {
     yield rows(next.leads)
     // Closes the connection, so that the client sees that the file is not complete.
-    draining.throwIfAborted()
+    await mayGoOn()
   }
 }
 
@@ -53,7 +53,7 @@ export const exportLeads = operation({
   },
   problems: ['invalid'],
   handler: async (call) => {
-    const { request, reply, accountId, clients, limits, dependencies } = call
+    const { request, reply, accountId, clients, limits, recheck, dependencies } = call
     const { admission, draining } = dependencies
     const { format = 'ndjson', bom = false, ...query } = await call.valid()
     if (bom && format !== 'csv')
@@ -71,6 +71,10 @@ export const exportLeads = operation({
     // Before the first byte: an error here is answered with its status.
     const first = await batch()
     limitIdleClient(call)
-    return Readable.from(textOf(first, batch, { format, bom, draining }), { objectMode: false })
+    const mayGoOn = async () => {
+      draining.throwIfAborted()
+      await recheck()
+    }
+    return Readable.from(textOf(first, batch, { format, bom, mayGoOn }), { objectMode: false })
   },
 })

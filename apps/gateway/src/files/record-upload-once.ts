@@ -3,6 +3,7 @@ import { type ErrorCode, keyUsedForAnother, ServiceError } from '@leadwire/servi
 import { idempotencyKey, replayable, requestFingerprint, type Saved } from '../api/idempotency'
 import type { Call } from '../api/operation'
 import type { Part } from '../body/read-multipart'
+import { ProblemError } from '../http/problem'
 import { addErrors } from '../validation/errors'
 import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
 
@@ -25,7 +26,7 @@ const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Pr
   try {
     return await record()
   } catch (error) {
-    if (error instanceof ServiceError && !UNKNOWN.has(error.code))
+    if (error instanceof ProblemError || (error instanceof ServiceError && !UNKNOWN.has(error.code)))
       await discardStoredFile(call.dependencies, key)
     else call.dependencies.logger.warn({ key }, 'a stored file may have no record')
     throw error
@@ -63,7 +64,12 @@ export const recordUploadOnce = async (
     if (saved) return replayable(reply, { body: saved.body, replayed: true })
     const idempotency = held && { tokenId, key: held.key, fingerprint }
     const saveUnder = { idempotency, claimId: held?.claimId ?? '' }
-    return replayable(reply, await keepStoredFile(call, upload.key, () => record(saveUnder)))
+    const recordStored = async () => {
+      // An upload may take minutes.
+      await call.recheck()
+      return record(saveUnder)
+    }
+    return replayable(reply, await keepStoredFile(call, upload.key, recordStored))
   } catch (error) {
     // Failures are not saved.
     if (held)

@@ -24,13 +24,14 @@ const progressOf = (body: Uint8Array) => {
 async function* eventsOf(
   first: Progress,
   poll: () => Promise<Progress>,
-  { signal, draining }: { signal: AbortSignal; draining: AbortSignal },
+  { signal, draining, recheck }: { signal: AbortSignal; draining: AbortSignal; recheck: () => Promise<void> },
 ): AsyncGenerator<string> {
   yield first.event
   let sentAt = Date.now()
   // In a drain the stream ends, and the client connects to another copy.
   for (let last = first; !last.ended && !draining.aborted; ) {
     await pause(POLL_MS, undefined, { signal })
+    await recheck()
     const progress = await poll()
     if (progress.id !== last.id) yield progress.event
     else if (Date.now() - sentAt > HEARTBEAT_MS) yield ': still there\n\n'
@@ -46,7 +47,7 @@ export const watchImport = operation({
   description:
     'Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.',
   answer: { description: 'Events.', types: ['text/event-stream'] },
-  handler: async ({ request, pathId, reply, accountId, clients, limits, dependencies }) => {
+  handler: async ({ request, pathId, reply, accountId, clients, limits, recheck, dependencies }) => {
     const { admission, draining } = dependencies
     const importId = pathId()
     const signal = limits.goneSignal()
@@ -57,6 +58,6 @@ export const watchImport = operation({
     if (request.method === 'HEAD') return undefined
     if (first.ended && request.headers['last-event-id'] === first.id) return void reply.code(204)
     await holdPlace(reply, admission.eventStreams(accountId))
-    return Readable.from(eventsOf(first, poll, { signal, draining }), { objectMode: false })
+    return Readable.from(eventsOf(first, poll, { signal, draining, recheck }), { objectMode: false })
   },
 })

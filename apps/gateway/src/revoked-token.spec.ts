@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { finished } from 'node:stream/promises'
+import type { ExportLeadsRequest } from '@leadwire/contracts'
+import { eventually } from '@leadwire/test-kit'
+import { type RunningGateway, startGateway } from './gateway.fixture'
+
+const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
+const TOKEN = {
+  ...{ tokenId: 7, accountId: 3, scopes: ['leads', 'manage'], test: false, suspended: false },
+  ...{ name: 'Spec', origins: [], expiresAtMs: undefined, expiresAt: undefined },
+}
+
+let gateway: RunningGateway
+let isRevoked: boolean
+let isUploading: boolean
+let deleted: string[]
+
+beforeAll(async () => {
+  const leads = Array.from({ length: 200 }, () => Buffer.alloc(1000, '1'))
+  let bytesRead = 0
+  gateway = await startGateway({
+    accounts: {
+      verifyTokens: async ({ hashes }) => ({
+        results: hashes.map(() => ({ token: isRevoked ? undefined : TOKEN })),
+      }),
+    },
+    // Neither an export nor an import ends.
+    leads: {
+      exportLeads: async ({ after = 0 }: ExportLeadsRequest) => ({ leads, nextAfter: after + 200 }),
+      checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
+    },
+    imports: {
+      retrieveImport: async () => ({
+        body: Buffer.from(
+          JSON.stringify({ data: { state: 'running', bytes_read: ++bytesRead, finished_at: null } }),
+        ),
+      }),
+    },
+    files: async (request, response) => {
+      isUploading = request.method === 'POST'
+      if (isUploading) await buffer(request)
+      else deleted.push(request.url!)
+      const upload = { key: 'attachments/1.txt', size: 5, content_type: 'text/plain', sha256: '' }
+      response.end(JSON.stringify(upload))
+    },
+  })
+  await gateway.app.listen({ host: '127.0.0.1', port: 0 })
+})
+afterAll(() => gateway.stop())
+
+const begin = (method: string, path: string, headers = {}): ClientRequest => {
+  const { port } = gateway.app.server.address() as AddressInfo
+  const options = { method, path, headers: { authorization: 'Bearer one', ...headers } }
+  return send({ host: '127.0.0.1', port, ...options })
+}
+
+const answered = async (request: ClientRequest): Promise<IncomingMessage> =>
+  (await once(request, 'response'))[0]
+
+const expectToken = (status: number) =>
+  eventually(async () => {
+    const response = await answered(begin('GET', '/token').end())
+    response.resume()
+    expect(response.statusCode).toBe(status)
+  })
+
+const revoke = () => {
+  isRevoked = true
+  return expectToken(401)
+}
+
+beforeEach(async () => {
+  isRevoked = false
+  isUploading = false
+  deleted = []
+  await expectToken(200)
+})
+
+test.each(['/manage/exports', '/manage/imports/1/events'])('%s breaks off', async (path) => {
+  const response = await answered(begin('GET', path).end())
+  const end = finished(response.resume())
+  await Promise.all([revoke(), expect(end).rejects.toMatchObject({ code: 'ECONNRESET' })])
+})
+
+test('a file that was on its way is not recorded, and its bytes are deleted', async () => {
+  const name = ['--b', 'Content-Disposition: form-data; name="name"', '', 'Note', '']
+  const file = ['--b', 'Content-Disposition: form-data; name="file"; filename="a.txt"', '', 'byt']
+  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+  const request = begin('POST', `/leads/${REFERENCE}/attachments`, headers)
+  const response = answered(request)
+  request.write([...name, ...file].join('\r\n'))
+  await eventually(() => expect(isUploading).toBe(true))
+  await revoke()
+  request.end('es\r\n--b--\r\n')
+  expect((await response).statusCode).toBe(401)
+  expect(deleted).toEqual(['/files/attachments/1.txt'])
+})
