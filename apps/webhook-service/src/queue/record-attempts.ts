@@ -125,18 +125,8 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
     }))
     const rows = await record(
       database,
-      ...columnsOf(
-        attempts,
-        'id',
-        'claim',
-        'startedAt',
-        'durationMs',
-        'status',
-        'error',
-        'response',
-        'retryAt',
-      ),
-      ...columnsOf(attempts, 'manual', 'reason', 'logged'),
+      ...columnsOf(attempts, 'id', 'claim', 'startedAt', 'durationMs', 'status', 'error'),
+      ...columnsOf(attempts, 'response', 'retryAt', 'manual', 'reason', 'logged'),
     )
     if (ended.length < MAX_BATCH) await pause(INTERVAL_MS)
     const written = new Set(rows.map(({ id }) => id))
