@@ -1,6 +1,7 @@
 import { type Actor, AuditEntry, type AuditServiceImplementation } from '@leadwire/contracts'
 import type { Database, OpenTransaction } from '../database/database'
 import { isRefusedValue } from '../database/failure'
+import { statement } from '../database/statement'
 import { ServiceError } from '../errors/service-error'
 
 // Who changed what, in each service's own database.
@@ -31,7 +32,7 @@ export const differences = (before: Record<string, unknown>, after: Record<strin
   )
 
 // With its schema: connections to other schemas write to the same log.
-const INSERT = `
+const insert = statement('record-audit')`
   INSERT INTO public.audit (account_id, action, target_type, target_id, token_id, token_name, request_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
@@ -50,11 +51,7 @@ export const recordAudit = (
   const { accountId, action, targetId, changes = {} } = entry
   const [targetType] = action.split('.')
   const by = [actor?.tokenId ?? null, actor?.tokenName ?? null, actor?.requestId ?? null]
-  tx.send({
-    name: 'record-audit',
-    text: INSERT,
-    values: [accountId, action, targetType, targetId, ...by, JSON.stringify(changes)],
-  })
+  insert.send(tx, accountId, action, targetType, targetId, ...by, JSON.stringify(changes))
 }
 
 /** How many entries a page shows. One more is sent. */

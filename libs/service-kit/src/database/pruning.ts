@@ -3,6 +3,7 @@ import { Counter, Gauge } from 'prom-client'
 import type { Loops } from '../process/loops'
 import type { Metrics } from '../process/metrics'
 import type { Transaction } from './database'
+import { statement } from './statement'
 
 /** How many rows a batch removed, and whether more may be old enough. */
 export interface Pruned {
@@ -53,22 +54,21 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
 const KEYS_AT_ONCE = 1000
 
 // Each service has this table in its own database. now(), because the index can't bound a search by clock_timestamp().
-const DELETE_KEYS = `
+const deleteKeys = statement('delete-old-keys')`
   DELETE FROM public.idempotency_keys WHERE (token_id, key) IN (
     SELECT token_id, key FROM public.idempotency_keys
     WHERE created_at < now() - $1::bigint * interval '1 ms'
     ORDER BY created_at LIMIT ${KEYS_AT_ONCE} FOR UPDATE SKIP LOCKED)
   RETURNING token_id`
 
-const OLDEST_KEY = `
+const oldestKey = statement<{ age: number }>('oldest-key')`
   SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS age
   FROM public.idempotency_keys ORDER BY created_at LIMIT 1`
 
 export const oldKeys = (database: Transaction, keptMs: number) => ({
   batch: async (): Promise<Pruned> => {
-    const rows = await database.query({ name: 'delete-old-keys', text: DELETE_KEYS, values: [keptMs] })
-    return { rows: rows.length, more: rows.length === KEYS_AT_ONCE }
+    const { length: rows } = await deleteKeys(database, keptMs)
+    return { rows, more: rows === KEYS_AT_ONCE }
   },
-  oldestAge: async (): Promise<number> =>
-    (await database.query<{ age: number }>({ name: 'oldest-key', text: OLDEST_KEY }))[0]?.age ?? 0,
+  oldestAge: async (): Promise<number> => (await oldestKey(database))[0]?.age ?? 0,
 })
