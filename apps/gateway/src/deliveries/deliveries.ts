@@ -151,8 +151,10 @@ export const listDeliveries = pagedListOperation({
     const { accountId, clients, limits, request } = call
     const leadReference = lead_reference?.toLowerCase()
     const times = { from: from && inMicroseconds(from), to: to && inMicroseconds(to) }
-    if (!(await hasEndpoint(call))) return { ...ListDeliveriesResponse.fromPartial({}), records: [] }
-    const endpointId = request.principal.endpointId ?? endpoint_id
+    const { endpointId = endpoint_id } = request.principal
+    const isAnother = endpoint_id !== undefined && endpoint_id !== endpointId
+    if (isAnother || !(await hasEndpoint(call)))
+      return { ...ListDeliveriesResponse.fromPartial({}), records: [] }
     const asked = { accountId, endpointId, leadReference, ...times, ...given }
     const { deliveries, ...rest } = await clients.webhooks.listDeliveries(asked, limits)
     return { ...rest, records: await withLeadNames(call, deliveries) }

@@ -2,7 +2,7 @@ import type { Answer, RequestOptions } from '../client'
 import { LEAD, type Tenant } from '../stage.fixture'
 
 export const ORIGIN = 'https://www.example.com'
-export const RETURN_URL = 'https://www.example.com/thanks?from=form'
+export const RETURN_URL = 'https://www.example.com/thanks?from=a%20form&%E9'
 
 const { name: _name, referrer: _referrer, status: _status, ...PERSON } = LEAD
 

@@ -100,13 +100,15 @@ test('one that was revoked, or is over, opens nothing', async () => {
 
 test('when the endpoint is deleted, its session finds nothing, and its links open none', async () => {
   await tenant.createLead()
-  const deliveries = async (token = tenant.token) =>
-    (await tenant.client.request<{ data: { id: number }[] }>('GET', '/manage/deliveries', { token })).json
-      .data
+  const deliveries = async (token = tenant.token, query = '') => {
+    const path = `/manage/deliveries${query}`
+    return (await tenant.client.request<{ data: { id: number }[] }>('GET', path, { token })).json.data
+  }
   await eventually(async () => expect(await deliveries()).toHaveLength(1))
   const [{ secret }, { secret: unopened }] = [await create(), await create()]
   const { token } = (await open(secret)).json.data
   const [delivery] = await deliveries(token)
+  expect(await deliveries(token, `?endpoint_id=${endpoint + 1}`)).toEqual([])
   await tenant.send('DELETE', `/manage/webhook-endpoints/${endpoint}`)
   expect(await deliveries(token)).toEqual([])
   const { status } = await tenant.client.request('GET', `/manage/deliveries/${delivery!.id}`, { token })
