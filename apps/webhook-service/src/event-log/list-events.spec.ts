@@ -157,6 +157,75 @@ test('a cursor is gone when events behind it were pruned, or when another log ha
   expect(await list({ accountId: 7, after: end! })).toMatchObject({ gone: false, events: [] })
 })
 
+/** Reads as receivers do: continues behind what is gone. Resolves with what it read, 'gone' for each 410. */
+const readThrough = async (
+  accountId: number,
+  { fromSequence, ...more }: Partial<Parameters<typeof list>[0]> = {},
+) => {
+  const read: (number | 'gone')[] = []
+  let page = await list({ accountId, ...more, ...(fromSequence && { fromSequence }) })
+  for (let after: string | undefined; after !== page.nextCursor; ) {
+    read.push(...(page.gone ? (['gone'] as const) : page.events.map(({ sequence }) => sequence)))
+    after = page.nextCursor
+    page = await list({ accountId, ...more, after })
+  }
+  expect(page).toMatchObject({ events: [], gone: false, ended: true })
+  return read
+}
+
+const prune = async (accountId: number, ...numbers: number[]) => {
+  await doors.rows('DELETE FROM deliveries WHERE account_id = $1', [accountId])
+  await doors.rows('DELETE FROM events WHERE account_id = $1 AND number = ANY ($2)', [accountId, numbers])
+}
+
+test('a place before events that were pruned is gone, also when older ones are kept; events behind them follow', async () => {
+  await store(21, 1)
+  await store(21, 3, { type: 'lead.updated' })
+  await store(21, 1)
+  const cursors = await Promise.all(
+    upTo(5).map(async (limit) => (await list({ accountId: 21, limit })).nextCursor),
+  )
+  await prune(21, 2, 3, 4)
+  expect(await readThrough(21, { after: cursors[0]! })).toEqual(['gone', 5])
+  expect(await readThrough(21, { after: cursors[1]! })).toEqual(['gone', 5])
+  expect(await readThrough(21, { after: cursors[3]! })).toEqual([5])
+  expect(await readThrough(21, { after: cursors[4]! })).toEqual([])
+  for (const fromSequence of [2, 3, 4]) expect(await readThrough(21, { fromSequence })).toEqual(['gone', 5])
+  expect(await readThrough(21, { fromSequence: 1 })).toEqual([1, 'gone', 5])
+  expect(await readThrough(21, { fromSequence: 5 })).toEqual([5])
+  // What a page leaves out because of its type was not pruned.
+  expect(await readThrough(21, { types: ['lead.created'], after: cursors[0]! })).toEqual(['gone', 5])
+  expect(await readThrough(21, { types: ['lead.updated'], after: cursors[0]! })).toEqual(['gone'])
+  expect(await readThrough(21, { types: ['lead.updated'], after: cursors[3]! })).toEqual([])
+  await store(21, 1)
+  expect(await readThrough(21, { after: cursors[4]! })).toEqual([6])
+  await prune(21, 5, 6)
+  expect(await readThrough(21, { after: cursors[0]! })).toEqual(['gone'])
+  await store(21, 1)
+  expect(await readThrough(21, { after: cursors[0]! })).toEqual(['gone', 7])
+})
+
+test('a page ends before events that were pruned, and one answer tells of all that it sees to be gone', async () => {
+  await store(22, 12)
+  const { nextCursor: one } = await list({ accountId: 22, limit: 1 })
+  await prune(22, 3, 5, 7, 8, 11)
+  for (const limit of [1, 2, 100]) {
+    const read = await readThrough(22, { after: one, limit })
+    expect(read.filter((each) => each !== 'gone')).toEqual([2, 4, 6, 9, 10, 12])
+    expect(read.slice(0, 3)).toEqual([2, 'gone', 4])
+    // One that looks at a single event tells of no more.
+    expect(read.filter((each) => each === 'gone')).toHaveLength(limit === 1 ? 4 : limit === 2 ? 3 : 1)
+  }
+  // Who begins has lost nothing.
+  expect(await readThrough(22)).toEqual([1, 2, 4, 6, 9, 10, 12])
+  // What goes later is told, also to who was told before.
+  const { nextCursor: told } = await list({ accountId: 22, fromSequence: 5 })
+  expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12])
+  await store(22, 3)
+  await prune(22, 13, 14)
+  expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12, 'gone', 15])
+})
+
 test('eight readers see each sequence once, in order, while two copies store', async () => {
   const count = 600
   const reader = async () => {

@@ -13,7 +13,7 @@ type Scanned = {
   /** The place of the cursor: its number, and the id of the event that has it. */
   start: number
   startId: string | null
-  /** The place before the oldest event that is kept; null when it makes no difference. */
+  /** The place before the oldest event that is kept, where the request has no place of this log; otherwise null. */
   oldest: number | null
   /** The number of the newest event. */
   last: number
@@ -23,14 +23,14 @@ type Scanned = {
   bytes: number
 }
 
-// One snapshot of the counter and the events. The oldest event is looked for only without a cursor that names an event: index entries of
-// pruned events are before it until they are vacuumed. `octet_length` reads no body.
+// One snapshot of the counter and the events. The oldest event is looked for only without a place of this log: index entries of pruned
+// events are before it until they are vacuumed. A cursor of an event that was pruned can't be compared. `octet_length` reads no body.
 const scan = statement<Scanned>('scan-log')`
   WITH counter AS MATERIALIZED (
     SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = $1), 0) AS last
   ), kept AS MATERIALIZED (
     SELECT last, CASE
-      WHEN $4 OR EXISTS (SELECT FROM events WHERE account_id = $1 AND number = $2 AND id::text = $3) THEN NULL
+      WHEN $4 OR coalesce((SELECT id::text = $3 FROM events WHERE account_id = $1 AND number = $2), $2 <= last) THEN NULL
       ELSE coalesce((SELECT number FROM events WHERE account_id = $1 AND number IS NOT NULL ORDER BY number LIMIT 1), last + 1) - 1
     END AS oldest
     FROM counter
@@ -50,18 +50,19 @@ const readEvents = statement<LoggedEvent>('read-log')`
     created_at AS "createdAt", body
   FROM events WHERE account_id = $1 AND number = ANY ($2::bigint[]) ORDER BY number`
 
-const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?$/
+const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?(?:\.(\d{1,15}))?$/
 
 /**
- * A place in the log of an account: behind the event with this number. `id` is that event's; missing when no event up to the number
- * was kept as the cursor was made. The gateway encodes it, as it does all cursors.
+ * A place in the log of an account: behind the event with this number. `id` is that event's; missing when it was not kept as the cursor
+ * was made. Up to the number `told` the reader knows that events are gone. The gateway encodes it, as it does all cursors.
  */
-export const cursorOf = (number: number, id?: string | null): string => `${number}.${id ?? ''}`
+export const cursorOf = (number: number, id?: string | null, told = 0): string =>
+  `${number}.${id ?? ''}${told > number ? `.${told}` : ''}`
 
 /** Undefined for what is no cursor. */
 const placeOf = (cursor: string) => {
-  const [, number, id] = CURSOR.exec(cursor) ?? []
-  return number === undefined ? undefined : { number: Number(number), id }
+  const [, number, id = '', told = 0] = CURSOR.exec(cursor) ?? []
+  return number === undefined ? undefined : { number: Number(number), id, told: Number(told) }
 }
 
 /** The events that fit into a page, and the place behind them. */
@@ -81,15 +82,19 @@ const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
 }
 
 /**
- * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number. `gone`: that is no place in the log of this
- * account. Throws invalid. A number becomes visible when all lower ones have (`store-events.ts`), so nothing appears behind a cursor.
+ * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number. Throws invalid. A number becomes visible when all
+ * lower ones have (`store-events.ts`), so nothing appears behind a cursor.
+ *
+ * `gone`: events behind that place were pruned, or it is not of this log. Numbers have no gaps, so a missing one is of a pruned event;
+ * older events may be kept. A page ends before pruned events. One `gone` stands for all of them that the scan sees: where every other
+ * event was pruned, a reader would get little else. Who begins with the oldest event has lost none.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
   const { database } = dependencies
   const { accountId, after, fromSequence, types, limit } = request
   const now = after === 'now'
   const cursor = after === undefined || now ? undefined : placeOf(after)
-  const place = fromSequence ? { number: fromSequence - 1, id: undefined } : cursor
+  const place = fromSequence ? { number: fromSequence - 1, id: null, told: 0 } : cursor
   validate({
     after: after === undefined || now || cursor !== undefined || 'must be a cursor or now',
     limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
@@ -97,18 +102,21 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
   const scanned = types.length === 0 ? limit : SCANNED
   const rows = await scan(database, accountId, place?.number ?? null, place?.id ?? null, now, scanned)
   const { start, startId, oldest, last: newest } = rows[0]!
-  // A cursor whose event is not the one that it named is of another log: of another installation, or of before a restore.
-  const isSequence = fromSequence && oldest !== null && oldest <= start && start <= newest
-  if (place && oldest !== null && oldest !== start && !isSequence) {
-    return { events: [], gone: true, nextCursor: cursorOf(oldest), ended: false }
-  }
+  const gone = (nextCursor: string) => ({ events: [], gone: true, nextCursor, ended: false })
+  // Of another installation, or of before a restore.
+  if (place && oldest !== null) return gone(cursorOf(oldest))
   const found = rows.filter(({ number }) => number !== null)
-  const { page, last } = cut(found, request)
-  const nextCursor = last ? cursorOf(last.number!, last.id) : cursorOf(start, startId)
+  const behindPruned = found.filter(({ number }, at) => number !== (found[at - 1]?.number ?? start) + 1)
+  const lastPruned = behindPruned.at(-1)?.number ?? 0
+  const told = place ? place.told : lastPruned
+  const end = behindPruned.find(({ number }) => number! > told)
+  if (end ? end === found[0] : found.length === 0 && start < newest)
+    return gone(cursorOf((found[0]?.number ?? newest + 1) - 1, undefined, lastPruned))
+  const { page, last } = cut(end ? found.slice(0, found.indexOf(end)) : found, request)
+  const nextCursor = last ? cursorOf(last.number!, last.id, told) : cursorOf(start, startId, told)
   const numbers = page.map(({ number }) => number)
   const events = numbers.length === 0 ? [] : await readEvents(database, accountId, numbers)
   // Pruned since the scan.
   if (events.length < numbers.length) return listEvents(dependencies, request)
-  const ended = found.length < scanned && last === found.at(-1)
-  return { events, gone: false, nextCursor, ended }
+  return { events, gone: false, nextCursor, ended: (last?.number ?? start) >= newest }
 }
