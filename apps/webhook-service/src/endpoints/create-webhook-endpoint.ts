@@ -6,16 +6,12 @@ import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, endpointViolations } fro
 import { filterColumn, normalFilter } from './filter'
 import { headerValues, headerViolations } from './secrets/endpoint-headers'
 import { newSecret, type SealedSecrets, sealSecrets, secretViolation } from './secrets/sealed-secrets'
-
-/** The first key of these advisory locks; any constant that no other lock of the database has. */
-const ACCOUNT_LOCKS = 1_280_791_892
-
-const lockAccount = statement('lock-account')`
-  SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, ($1::bigint % 2147483647)::int)`
+import { IS_HELD, lockAccount } from './state/hold-account'
 
 const create = statement<SealedSecrets>('create-webhook-endpoint')`
-  INSERT INTO endpoints (account_id, url, description, enabled, sealed_secrets, events, leads, header_names, filter, include)
-  SELECT $1, $2, $3, $4, $5, $6::text[], $7, $8::text[], $10::jsonb, $11::text[]
+  INSERT INTO endpoints (account_id, url, description, enabled, disabled_by_suspension, sealed_secrets, events, leads, header_names, filter,
+    include)
+  SELECT $1, $2, $3, $4 AND NOT ${IS_HELD}, $4 AND ${IS_HELD}, $5, $6::text[], $7, $8::text[], $10::jsonb, $11::text[]
   WHERE (SELECT count(*) FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL) < $9
   RETURNING ${ENDPOINT_COLUMNS}`
 

@@ -6,10 +6,11 @@ import { replays } from './0003-replays'
 import { endpointFilters } from './0004-endpoint-filters'
 import { endpointReports } from './0005-endpoint-reports'
 import { attributes } from './0007-attributes'
+import { heldAccounts } from './0008-held-accounts'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
-  ...[schema, attemptReason, replays, endpointFilters, endpointReports, attributes],
+  ...[schema, attemptReason, replays, endpointFilters, endpointReports, attributes, heldAccounts],
 ]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */

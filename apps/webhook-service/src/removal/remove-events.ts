@@ -74,6 +74,7 @@ const deleteAll = [
       DELETE FROM ${table} WHERE endpoint_id = ANY (ARRAY (SELECT id FROM endpoints WHERE account_id = $1))`,
   ),
   statement('delete-endpoints-of-account')`DELETE FROM endpoints WHERE account_id = $1`,
+  statement('delete-hold-of-account')`DELETE FROM public.held_accounts WHERE account_id = $1`,
   statement('delete-counter-of-account')`DELETE FROM public.event_counters WHERE account_id = $1`,
 ]
 
