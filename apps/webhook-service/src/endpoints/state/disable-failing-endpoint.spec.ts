@@ -68,6 +68,27 @@ test('an endpoint that has only failed for as long as the setting says is disabl
   await service.stop()
 })
 
+test('a request that changes nothing does not end what an endpoint has failed for, a change of its state or address does', async () => {
+  const service = await startService(doors, { clock, WEBHOOK_RETRY_SCHEDULE: [] })
+  const { id: endpointId } = await service.endpoint(1, receiver.url)
+  const isFailing = async () =>
+    (await doors.rows('SELECT FROM endpoint_failures WHERE endpoint_id = $1', [endpointId])).length > 0
+  const update = (fields: object) =>
+    service.client.updateWebhookEndpoint({ accountId: 1, endpointId, ...fields })
+  await attempt(service, endpointId, 500)
+  for (const same of [{ enabled: true }, { url: receiver.url }, { enabled: true, description: 'new' }]) {
+    await update(same)
+    expect(await isFailing()).toBe(true)
+  }
+  for (const change of [{ url: `${receiver.url}/new` }, { enabled: false }]) {
+    await update(change)
+    expect(await isFailing()).toBe(false)
+    await update({ enabled: true })
+    await attempt(service, endpointId, 500)
+  }
+  await service.stop()
+})
+
 test('without the setting none is disabled', async () => {
   const service = await startService(doors, { clock, WEBHOOK_RETRY_SCHEDULE: [] })
   const { id } = await service.endpoint(1, receiver.url)
