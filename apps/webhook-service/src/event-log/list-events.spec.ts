@@ -205,7 +205,7 @@ test('a place before events that were pruned is gone, also when older ones are k
   expect(await readThrough(21, { after: cursors[0]! })).toEqual(['gone', 7])
 })
 
-test('a page ends before events that were pruned, and one answer tells of all that it sees to be gone', async () => {
+test('a page ends before events that were pruned, and one answer stands for all that it sees to be gone', async () => {
   await store(22, 12)
   const { nextCursor: one } = await list({ accountId: 22, limit: 1 })
   await prune(22, 3, 5, 7, 8, 11)
@@ -213,11 +213,10 @@ test('a page ends before events that were pruned, and one answer tells of all th
     const read = await readThrough(22, { after: one, limit })
     expect(read.filter((each) => each !== 'gone')).toEqual([2, 4, 6, 9, 10, 12])
     expect(read.slice(0, 3)).toEqual([2, 'gone', 4])
-    // One that looks at a single event tells of no more.
-    expect(read.filter((each) => each === 'gone')).toHaveLength(limit === 1 ? 4 : limit === 2 ? 3 : 1)
+    expect(read.filter((each) => each === 'gone')).toHaveLength(1)
   }
   // Who begins has lost nothing.
-  expect(await readThrough(22)).toEqual([1, 2, 4, 6, 9, 10, 12])
+  for (const limit of [1, 2, 100]) expect(await readThrough(22, { limit })).toEqual([1, 2, 4, 6, 9, 10, 12])
   // What goes later is told, also to who was told before.
   const { nextCursor: told } = await list({ accountId: 22, fromSequence: 5 })
   expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12])

@@ -81,13 +81,17 @@ const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
   return { page, last }
 }
 
+/** Those of which the number before is missing. */
+const behindPruned = (rows: Scanned[], start: number) =>
+  rows.filter(({ number }, at) => number !== null && number !== (rows[at - 1]?.number ?? start) + 1)
+
 /**
  * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number. Throws invalid. A number becomes visible when all
  * lower ones have (`store-events.ts`), so nothing appears behind a cursor.
  *
  * `gone`: events behind that place were pruned, or it is not of this log. Numbers have no gaps, so a missing one is of a pruned event;
- * older events may be kept. A page ends before pruned events. One `gone` stands for all of them that the scan sees: where every other
- * event was pruned, a reader would get little else. Who begins with the oldest event has lost none.
+ * older events may be kept. A page ends before pruned events. One `gone` stands for those before the next thousand kept events: where
+ * every other event was pruned, a reader would get little else. A reader that begins with the oldest event has lost none.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
   const { database } = dependencies
@@ -99,19 +103,21 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
     after: after === undefined || now || cursor !== undefined || 'must be a cursor or now',
     limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
   })
-  const scanned = types.length === 0 ? limit : SCANNED
-  const rows = await scan(database, accountId, place?.number ?? null, place?.id ?? null, now, scanned)
+  const scanUpTo = (count: number) =>
+    scan(database, accountId, place?.number ?? null, place?.id ?? null, now, count)
+  const rows = await scanUpTo(place && types.length === 0 ? limit : SCANNED)
   const { start, startId, oldest, last: newest } = rows[0]!
   const gone = (nextCursor: string) => ({ events: [], gone: true, nextCursor, ended: false })
   // Of another installation, or of before a restore.
   if (place && oldest !== null) return gone(cursorOf(oldest))
   const found = rows.filter(({ number }) => number !== null)
-  const behindPruned = found.filter(({ number }, at) => number !== (found[at - 1]?.number ?? start) + 1)
-  const lastPruned = behindPruned.at(-1)?.number ?? 0
-  const told = place ? place.told : lastPruned
-  const end = behindPruned.find(({ number }) => number! > told)
-  if (end ? end === found[0] : found.length === 0 && start < newest)
-    return gone(cursorOf((found[0]?.number ?? newest + 1) - 1, undefined, lastPruned))
+  const behind = behindPruned(found, start)
+  const told = place ? place.told : (behind.at(-1)?.number ?? 0)
+  const end = behind.find(({ number }) => number! > told)
+  if (end ? end === found[0] : found.length === 0 && start < newest) {
+    const last = behindPruned(await scanUpTo(SCANNED), start).at(-1)?.number ?? 0
+    return gone(cursorOf((found[0]?.number ?? newest + 1) - 1, undefined, last))
+  }
   const { page, last } = cut(end ? found.slice(0, found.indexOf(end)) : found, request)
   const nextCursor = last ? cursorOf(last.number!, last.id, told) : cursorOf(start, startId, told)
   const numbers = page.map(({ number }) => number)
