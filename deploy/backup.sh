@@ -12,8 +12,15 @@ mkdir -- "$folder" "$folder/files"
 folder=$(cd "$folder" && pwd)
 cd "$(dirname "$0")"
 
-docker compose exec -T postgres pg_basebackup --username postgres --pgdata - --format tar --gzip --wal-method fetch \
-  --checkpoint fast >"$folder/postgres.tar.gz"
+# Checkpoints remove WAL that a long backup still needs. A slot keeps it; a temporary one ends with the session, however that ends.
+docker compose exec -T postgres psql --username postgres --no-psqlrc --quiet --output /dev/null --set ON_ERROR_STOP=1 \
+  >"$folder/postgres.tar.gz" <<'SQL'
+SELECT pg_create_physical_replication_slot('backup_' || pg_backend_pid(), immediately_reserve => true, temporary => true);
+\! pg_basebackup --username postgres --pgdata - --format tar --gzip --wal-method fetch --checkpoint fast
+\if :SHELL_ERROR
+  DO 'BEGIN RAISE ''pg_basebackup failed''; END';
+\endif
+SQL
 ./mc.sh "$folder/files" mirror --quiet store/leadwire /backup
 touch "$folder/complete"
 echo "backed up: $(du -sh "$folder" | cut -f 1) in $folder"
