@@ -15,11 +15,7 @@ const interval = makeValidator<number>((text) =>
 
 const DAY_MS = 24 * 3_600_000
 
-const window = makeValidator<number>((text) => {
-  const ms = parseDuration(text)
-  if (ms > 36_500 * DAY_MS) throw new TypeError(`"${text}" is more than 36500d`)
-  return ms
-})
+const window = makeValidator<number>(parseDuration)
 
 export type Config = ReturnType<typeof readLeadsConfig>
 

@@ -17,7 +17,7 @@ test.each([
   ['432000', 432_000_000],
 ])('WEBHOOK_DISABLE_AFTER=%s', (text, expected) => expect(read(text)).toBe(expected))
 
-test.each(['soon', '-1', '5 days'])('WEBHOOK_DISABLE_AFTER=%s is refused', (text) =>
+test.each(['soon', '-1', '5 days', '99999999999'])('WEBHOOK_DISABLE_AFTER=%s is refused', (text) =>
   expect(() => read(text)).toThrow('WEBHOOK_DISABLE_AFTER'))
 
 test.each([
@@ -64,13 +64,22 @@ test('WEBHOOK_ALLOW_HOSTS are host names, addresses and ranges', () => {
 test.each([
   ['WEBHOOK_TIMEOUT', '0s'],
   ['WEBHOOK_TIMEOUT', '99ms'],
+  ['WEBHOOK_TIMEOUT', '61m'],
+  ['WEBHOOK_TIMEOUT', '30d'],
   ['SMTP_TIMEOUT', '0s'],
+  ['SMTP_TIMEOUT', '3601s'],
+  ['WEBHOOK_RETRY_SCHEDULE', '1s,100000000d'],
+  ['DELIVERY_RETENTION', '1000000d'],
+  ['EXHAUSTED_RETENTION', '99999999999d'],
+  ['IDEMPOTENCY_RETENTION', '36501d'],
   ['WEBHOOK_RETRY_SCHEDULE', '60s,,5m'],
   ['WEBHOOK_RETRY_SCHEDULE', ','],
   ['HEALTH_PORT', NEEDED.GRPC_PORT],
 ] as const)('%s=%s is refused', (name, text) => expect(() => settingOf(name, text)).toThrow(`${name}: `))
 
-test('short times, and spaces in a schedule, are accepted', () => {
+test('the shortest and longest times, and spaces in a schedule, are accepted', () => {
   expect(settingOf('WEBHOOK_TIMEOUT', '100ms')).toBe(100)
+  expect(settingOf('WEBHOOK_TIMEOUT', '1h')).toBe(3_600_000)
+  expect(settingOf('EXHAUSTED_RETENTION', '36500d')).toBe(36_500 * 86_400_000)
   expect(settingOf('WEBHOOK_RETRY_SCHEDULE', '0s, 5m')).toEqual([0, 300_000])
 })

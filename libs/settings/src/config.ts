@@ -21,11 +21,16 @@ export class ConfigError extends Error {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds of `500ms`, `10s`, `5m`, `1h`, `30d`. Throws a TypeError. */
+// PostgreSQL has no time before 4713 BC, and Date none after the year 275760.
+const MAX_DAYS = 36_500
+
+/** Milliseconds of `500ms`, `10s`, `5m`, `1h`, `30d`. Throws a TypeError, also for more than `36500d`. */
 export const parseDuration = (text: string): number => {
   const match = /^(\d+)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) throw new TypeError(`"${text}" is no duration such as 500ms, 10s, 5m, 1h`)
-  return Number(match[1]) * UNITS[match[2]!]!
+  const ms = Number(match[1]) * UNITS[match[2]!]!
+  if (ms > MAX_DAYS * UNITS['d']!) throw new TypeError(`"${text}" is more than ${MAX_DAYS}d`)
+  return ms
 }
 
 export const parseList = (text: string): string[] =>
@@ -52,15 +57,16 @@ export const entriesOf = (isEntry: (entry: string) => boolean, expected: string)
   })
 
 /** In milliseconds. */
-const duration = (least: string) =>
+const duration = (least: string, most?: string) =>
   makeValidator<number>((text) => {
     const ms = parseDuration(text)
     if (ms < parseDuration(least)) throw new TypeError(`"${text}" is less than ${least}`)
+    if (most && ms > parseDuration(most)) throw new TypeError(`"${text}" is more than ${most}`)
     return ms
   })
 
 /** How long an attempt may take. */
-export const timeout = duration('100ms')
+export const timeout = duration('100ms', '1h')
 
 /** How long rows are kept. Longer than the stream keeps an event: a redelivered one must be known. */
 export const retention = duration('2h')
