@@ -35,6 +35,10 @@ test.each([
   expect(() => readGatewayConfig({ ...NEEDED, FILES_SERVICE_URL: url })).toThrow('FILES_SERVICE_URL')
 })
 
+test.each(['LEADS_SERVICE_URL', 'WEBHOOK_SERVICE_URL'])('%s is a gRPC target', (name) => {
+  expect(() => readGatewayConfig({ ...NEEDED, [name]: 'bad://x' })).toThrow(`${name}: `)
+})
+
 test('files-service may be several addresses', () => {
   const { FILES_SERVICE_URL } = readGatewayConfig({
     ...NEEDED,

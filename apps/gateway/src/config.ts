@@ -3,14 +3,6 @@ import type { RateLimit } from './admission/rate-limit'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
-const publicUrl = settings.makeValidator<string | undefined>((text) => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password) {
-    throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
-  }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-})
-
 const ranges = settings.entriesOf(settings.isRange, 'address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
@@ -39,11 +31,11 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     HOST: settings.host({ default: '127.0.0.1' }),
     PORT: settings.port({ default: DEFAULT_PORT }),
     HEALTH_PORT: settings.healthPort(env, 'PORT', DEFAULT_PORT),
-    LEADS_SERVICE_URL: settings.str(),
+    LEADS_SERVICE_URL: settings.grpcTarget(),
     FILES_SERVICE_URL: settings.httpUrls(env),
-    WEBHOOK_SERVICE_URL: settings.str(),
+    WEBHOOK_SERVICE_URL: settings.grpcTarget(),
     /** The address of the API, without a slash at its end. By default each request's own. */
-    PUBLIC_URL: publicUrl({ default: undefined as string | undefined }),
+    PUBLIC_URL: settings.publicUrl({ default: undefined }) as settings.Spec<string | undefined>,
     /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: ranges({ default: [] }),
     /** Addresses and CIDR ranges that webhooks come from: shown to whom runs a receiver, and used for nothing. */

@@ -1,12 +1,13 @@
 import {
   count,
   grpcServiceSettings,
+  grpcTarget,
   httpUrls,
   makeValidator,
   parseDuration,
+  publicUrl,
   readConfig,
   retention,
-  str,
 } from '@leadwire/service-kit/runtime'
 
 const interval = makeValidator<number>((text) =>
@@ -23,8 +24,8 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     ...grpcServiceSettings(env),
     // Where stored images are served: it is part of every rendered lead.
-    ASSETS_URL: str(),
-    WEBHOOK_SERVICE_URL: str(),
+    ASSETS_URL: publicUrl(),
+    WEBHOOK_SERVICE_URL: grpcTarget(),
     FILES_SERVICE_URL: httpUrls(env),
     // How often leads, events and deliveries are reconciled; infinite: never.
     RECONCILE_INTERVAL: interval({ default: 60_000 }),

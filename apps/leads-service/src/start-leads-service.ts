@@ -125,7 +125,7 @@ export const startLeadsService = async ({
   const { LEAD_MAX_QUOTES: maxQuotes, LEAD_MAX_ITEMS: maxItems, EVENT_MAX_BYTES: maxEventBytes } = config
   addLeadsService(grpcServer, {
     ...{ database, webhooks, logger, draining: lifecycle.signal, wakeErasures, duplicateWindowMs },
-    assetsUrl: config.ASSETS_URL.replace(/\/$/, ''),
+    assetsUrl: config.ASSETS_URL,
     limits: { maxQuotes, maxItems, maxEventBytes },
     meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
