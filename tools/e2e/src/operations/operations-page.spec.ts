@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
 
 const ROOT = resolve(__dirname, '../../../..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -53,6 +54,30 @@ describe('settings', () => {
     const here = told(`### ${service}`)
     expect(own.filter((name) => !here.includes(name) && !forAll().includes(name))).toEqual([])
     expect(here.filter((name) => !own.includes(name))).toEqual([])
+  })
+
+  const compose = (path: string): Record<string, Record<string, string>> => {
+    const { services } = parse(read(path), { merge: true })
+    return Object.fromEntries(SERVICES.map((service) => [service, services[service].environment]))
+  }
+  const [plain, tls] = ['deploy/compose.yaml', 'deploy/compose.tls.yaml'].map(compose)
+  // The image's own, and other ways to authenticate at the stores, which compose runs itself.
+  const notInCompose = [
+    ...[...read('deploy/Dockerfile').matchAll(/\b([A-Z_]+)=/g)].map(([, name]) => name!),
+    ...['SERVICE_AUTH', 'DATABASE_PASSWORD', 'DATABASE_PASSWORD_COMMAND', 'NATS_CREDENTIALS', 'NATS_NKEY'],
+  ]
+
+  test.each(SERVICES)('of %s are passed on by compose', (service) => {
+    const passed = Object.keys({ ...plain![service], ...tls![service] })
+    const all = [...told(`### ${service}`), ...forAll()].filter((name) => !notInCompose.includes(name))
+    expect(all.filter((name) => !passed.includes(name) && !passed.includes(`${name}_FILE`))).toEqual([])
+  })
+
+  test('that compose takes from .env are in its example', () => {
+    const example = [...read('deploy/.env.example').matchAll(/^#?([A-Z0-9_]+)=/gm)].map(([, name]) => name!)
+    const taken = [...JSON.stringify(plain).matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, name]) => name!)
+    expect(taken).not.toEqual([])
+    expect(taken.filter((name) => !example.includes(name))).toEqual([])
   })
 })
 
