@@ -12,10 +12,13 @@ export const openAt = (alias: string) =>
 export const shownStatus = (status: string, alias: string) =>
   `CASE WHEN ${status} IN ('pending', 'held') THEN ${openAt(alias)} ELSE ${status} END`
 
-/** SQL: whether the endpoint `p` gets the body with attributes of the event `e`. */
-export const WITH_ATTRIBUTES = `('attributes' = ANY (p.include) AND e.body_with_attributes IS NOT NULL)`
+/** SQL: whether the endpoint that `alias` names asks for attributes. */
+export const includesAttributes = (alias: string) => `('attributes' = ANY (${alias}.include))`
 
-/** SQL: the body of the event `e` that the endpoint `p` gets. */
+/** SQL: whether the delivery `d` sends the body with attributes of the event `e` to the endpoint `p`. Kept for its retries. */
+export const WITH_ATTRIBUTES = `(coalesce(d.with_attributes, ${includesAttributes('p')}) AND e.body_with_attributes IS NOT NULL)`
+
+/** SQL: the body of the event `e` that the delivery `d` sends to the endpoint `p`. */
 export const BODY = `CASE WHEN ${WITH_ATTRIBUTES} THEN e.body_with_attributes ELSE e.body END`
 
 export const isReceiving = (alias: string) => `(${alias}.enabled AND ${alias}.deleted_at IS NULL)`

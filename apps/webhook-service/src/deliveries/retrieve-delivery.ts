@@ -30,7 +30,8 @@ type RequestRow = Pick<Webhook, 'accountKey' | 'sequence' | 'leadVersion' | 'bod
 const requestData = statement<RequestRow>('request-of-delivery')`
   SELECT e.account_key AS "accountKey", e.number AS sequence, e.lead_version AS "leadVersion", ${BODY} AS body,
     p.header_names AS "headerNames"
-  FROM events e, endpoints p WHERE e.id = $1 AND e.erased_at IS NULL AND p.id = $2`
+  FROM deliveries d JOIN events e ON e.id = d.event_id JOIN endpoints p ON p.id = d.endpoint_id
+  WHERE d.id = $1 AND e.erased_at IS NULL`
 
 /** A delivery of either kind with its attempts. Throws not_found. */
 export const findDelivery = async (
@@ -43,8 +44,8 @@ export const findDelivery = async (
   return found!
 }
 
-const requestOf = async (database: Database, { eventId, endpointId }: Delivery) => {
-  const [row] = await requestData(database, eventId, endpointId)
+const requestOf = async (database: Database, { id, eventId }: Delivery) => {
+  const [row] = await requestData(database, id)
   if (!row) return undefined
   const headers = Object.entries(knownHeaders({ eventId, ...row }, row.headerNames))
   return WebhookRequest.fromPartial({
@@ -53,7 +54,7 @@ const requestOf = async (database: Database, { eventId, endpointId }: Delivery) 
   })
 }
 
-/** A delivery with its attempts and their request, as its endpoint is now. An erased lead has no request. Throws not_found. */
+/** A delivery with its attempts and their request, with the headers that its endpoint has now. An erased lead has no request. Throws not_found. */
 export const retrieveDelivery: Operation<'retrieveDelivery'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')
   return { ...found, request: await requestOf(database, found.delivery) }

@@ -10,7 +10,7 @@ import {
 import { differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
 import { isHeaderValue, isOneOf, validate } from '../arguments'
 import { microseconds } from '../clock'
-import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
+import { DELIVERY_COLUMNS, deliveryOf, includesAttributes } from '../delivery-sql'
 import { failedKeys, matchColumn } from '../endpoints/filter'
 import type { Operation } from '../operation'
 import { statement, theRow } from '../statement'
@@ -56,15 +56,15 @@ const subscribed = statement<{ events: string[]; failed: string[] }>('types-of-e
 /** Stores an event, with a delivery for each of the endpoints $2 of the account $1. */
 export const storeForEndpoints = statement('store-for-endpoints')`
   WITH receiving AS (
-    SELECT id, account_id, enabled FROM endpoints
+    SELECT id, account_id, enabled, include FROM endpoints
     WHERE account_id = $1 AND id = ANY ($2::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
   ), stored AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, type, lead_version, sample)
     SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, $10, $11 FROM receiving LIMIT 1
     RETURNING id, account_id, lead_reference
   )
-  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-  SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes)
+  SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8, ${includesAttributes('r')}
   FROM stored s CROSS JOIN receiving r
   RETURNING ${DELIVERY_COLUMNS}`
 

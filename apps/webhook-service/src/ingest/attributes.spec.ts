@@ -22,6 +22,48 @@ const include = { parts: ['attributes'] }
 test.each([
   ['small', 10],
   ['large', 40_000],
+])('a change of what an endpoint includes leaves the %s body of retries as it was', async (what, length) => {
+  const accountId = 1_000_000 + length
+  const gains = await service.endpoint(accountId, `${receiver.url}/${what}/gains`)
+  const loses = await service.endpoint(accountId, `${receiver.url}/${what}/loses`, { include })
+  const note = 'x'.repeat(length)
+  const [body, bodyWithAttributes] = [{ note }, { note, attributes: { a: 1 } }].map((data) =>
+    eventBody('lead.created', JSON.stringify(data)),
+  )
+  const arrived = (path: string) =>
+    receiver.requests
+      .filter(({ url }) => url.endsWith(`/${what}/${path}`))
+      .map((request) => `${request.body}`)
+  receiver.answerWith({ status: 500 })
+  await doors.publish(doors.event(accountId, { body: body!, bodyWithAttributes }))
+  await eventually(() => expect([arrived('gains').length, arrived('loses').length]).toEqual([1, 1]))
+  const change = (endpointId: number, parts: string[]) =>
+    service.client.updateWebhookEndpoint({ accountId, endpointId, include: { parts } })
+  await change(gains.id, ['attributes'])
+  await change(loses.id, [])
+  receiver.answerWith({ status: 200 })
+  const { deliveries } = await service.client.listDeliveries({ accountId, page: 1 })
+  for (const { id: deliveryId, endpointId } of deliveries) {
+    const { request } = await service.client.retrieveDelivery({ accountId, deliveryId })
+    const wanted = endpointId === gains.id ? body : bodyWithAttributes
+    expect(Buffer.from(request!.body).toString()).toBe(wanted!.toString())
+    await eventually(() => service.client.retryDelivery({ accountId, deliveryId }))
+  }
+  await eventually(() => expect([arrived('gains').length, arrived('loses').length]).toEqual([2, 2]))
+  expect(new Set(arrived('gains'))).toEqual(new Set([body!.toString()]))
+  expect(new Set(arrived('loses'))).toEqual(new Set([bodyWithAttributes!.toString()]))
+
+  // As a copy of the release before stores it.
+  await doors.rows('UPDATE deliveries SET with_attributes = NULL WHERE account_id = $1', [accountId])
+  for (const { id: deliveryId } of deliveries) await service.client.retryDelivery({ accountId, deliveryId })
+  await eventually(() => expect([arrived('gains').length, arrived('loses').length]).toEqual([3, 3]))
+  expect(arrived('gains').at(-1)).toBe(bodyWithAttributes!.toString())
+  expect(arrived('loses').at(-1)).toBe(body!.toString())
+})
+
+test.each([
+  ['small', 10],
+  ['large', 40_000],
 ])('each endpoint gets the %s body it asks for, on a retry too', async (what, length) => {
   const accountId = length
   const full = await service.endpoint(accountId, `${receiver.url}/${what}/full`, { include })

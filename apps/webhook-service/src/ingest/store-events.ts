@@ -1,4 +1,5 @@
 import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import { includesAttributes } from '../delivery-sql'
 import { passesFilter } from '../endpoints/filter'
 import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { Claimable } from '../queue/send-deliveries'
@@ -41,7 +42,8 @@ const storeStatement = statement<Row>('store-events')`
     ORDER BY id
     FOR SHARE
   ), wanted AS (
-    SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled
+    SELECT account_id, g.id AS event_id, g.lead_reference, g.place, r.id AS endpoint_id, r.enabled,
+      ${includesAttributes('r')} AS with_attributes
     FROM given g JOIN receiving r USING (account_id)
     WHERE g.type = ANY (r.events) AND (r.leads = 'all' OR (r.leads = 'test') = g.test)
       AND ${passesFilter('r.filter', 'g.match')}
@@ -70,8 +72,9 @@ const storeStatement = statement<Row>('store-events')`
       AND row_number() OVER (PARTITION BY endpoint_id ORDER BY place) <= $16 AS claimed
     FROM wanted WHERE event_id IN (SELECT id FROM stored)
   ), fanned_out AS (
-    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, claim, claimed_until)
-    SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7,
+    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes, claim,
+      claimed_until)
+    SELECT account_id, event_id, endpoint_id, lead_reference, CASE WHEN enabled THEN 'pending' ELSE 'held' END, $7, with_attributes,
       CASE WHEN claimed THEN $13::int END,
       CASE WHEN claimed THEN clock_timestamp() + $14::int * interval '1 ms' END
     FROM fan_out
@@ -80,7 +83,7 @@ const storeStatement = statement<Row>('store-events')`
   SELECT g.id IS NOT NULL AS fits, f.status, f.id, f.claim, 0 AS "attemptCount", 0 AS "scheduledAttempts", false AS manual,
     f.endpoint_id AS "endpointId", a.account_id AS "accountId", r.url, r.sealed_secrets AS "sealedSecrets",
     a.id AS "eventId", a.account_key AS "accountKey", s.number AS sequence, a.lead_version AS "leadVersion", a.traceparent,
-    'attributes' = ANY (r.include) AND a.length_with > 0 AS "withAttributes"
+    ${includesAttributes('r')} AND a.length_with > 0 AS "withAttributes"
   FROM set_config('synchronous_commit', 'on', true), asked a LEFT JOIN given g ON g.id = a.id
     LEFT JOIN stored s ON s.id = a.id
     LEFT JOIN fanned_out f ON f.event_id = a.id AND f.status = 'pending'

@@ -1,5 +1,5 @@
 import type { Round } from '@leadwire/service-kit'
-import { readInOrder, UNCLAIMED } from '../../delivery-sql'
+import { includesAttributes, readInOrder, UNCLAIMED } from '../../delivery-sql'
 import type { Dependencies } from '../../operation'
 import { statement } from '../../statement'
 import { IS_WANTED, isWaiting } from './replays'
@@ -52,7 +52,7 @@ const lockUnchanging = statement<{ receives: boolean }>('lock-endpoint-to-replay
 /** SQL: of the next events behind $2, those that the replay $1 sends, $3 at most. What is older than $4 may have had a delivery. */
 const FOUND = `
   asked AS MATERIALIZED (
-    SELECT r.*, p.events, p.leads, p.filter, (
+    SELECT r.*, p.events, p.leads, p.filter, p.include, (
       SELECT number FROM events WHERE account_id = r.account_id AND number > $2::bigint AND number <= r.until_number
       ORDER BY number OFFSET ${BATCH - 1} LIMIT 1
     ) AS batch_end
@@ -113,8 +113,8 @@ const enqueue = statement<{ enqueued: number; last: number | null }>('enqueue-re
   ), marked AS (
     UPDATE deliveries d SET manual_at = at, updated_at = clock_timestamp() FROM placed p WHERE d.id = p.delivery_id
   ), made AS (
-    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at)
-    SELECT account_id, event_id, endpoint_id, lead_reference, 'pending', at
+    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes)
+    SELECT account_id, event_id, endpoint_id, lead_reference, 'pending', at, ${includesAttributes('asked')}
     FROM placed CROSS JOIN asked WHERE delivery_id IS NULL ORDER BY number
     RETURNING event_id
   ), fanned_out AS (
