@@ -37,6 +37,7 @@ import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrations'
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
+import { orderInvitations } from './notifications/order-invitations'
 import type { Dependencies, Loop } from './operation'
 import { createPruneEvents } from './removal/prune-events'
 import { sendEndpointReport } from './reports/send-endpoint-report'
@@ -107,12 +108,13 @@ export const startWebhookService = async (
     ...{ timeoutMs: SMTP_TIMEOUT, draining: lifecycle.signal, clock },
     authorities: watchAuthorities(config.SMTP_CA_FILE, { lifecycle, logger }),
   }
+  const unmade = orderInvitations(messages.results, clock)
   const notifications = deliverEvents({
     ...shared,
     kind: 'notification',
     tables: messages,
     prepare: createMailboxes(messages.results),
-    attempt: (delivery) => notifyUser(delivery, mail),
+    attempt: async (delivery) => (await unmade(delivery)) ?? notifyUser(delivery, mail),
     attemptMs: SMTP_TIMEOUT,
     ...MAIL,
   })

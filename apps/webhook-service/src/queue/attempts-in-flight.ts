@@ -3,7 +3,7 @@ import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { DueEndpoint } from './due-endpoints'
 import { createLargeBodies } from './large-bodies'
-import { type AttemptOptions, createAttemptRecorder } from './record-attempts'
+import { type AttemptOptions, createAttemptRecorder, type Unmade } from './record-attempts'
 import type { Slots } from './slots'
 
 /** After an error of ours, such as no free sockets, no attempt starts for a moment. */
@@ -39,7 +39,7 @@ export const createAttemptsInFlight = (
 
   const release = (unmade: ClaimedDelivery[]) => releaseClaims(database, ...columnsOf(unmade, 'id', 'claim'))
 
-  const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome> => {
+  const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome | Unmade> => {
     const finish = slots.start(delivery.endpointId)
     metrics.inFlight.inc()
     try {
@@ -55,6 +55,10 @@ export const createAttemptsInFlight = (
     try {
       const outcome = await make(delivery, largeBody)
       if (signal.aborted) return
+      if ('retryAt' in outcome) {
+        if (outcome.retryAt) options.onRetry({ ...delivery, dueAt: outcome.retryAt.getTime() })
+        return
+      }
       if (outcome.error === 'ours') throw outcome.cause
       unrecorded.add(delivery.id)
       const retryAt = await record(delivery, outcome)

@@ -93,9 +93,14 @@ const record = statement<{ id: number }>('record-attempts')`
   )
   SELECT id FROM moved`
 
+/** An attempt that was not made and does not count. Its delivery is no longer this process's: it ended, or is due again at `retryAt`. */
+export interface Unmade {
+  retryAt: Date | null
+}
+
 export interface AttemptOptions {
   database: Database
-  attempt: (delivery: ClaimedDelivery) => Promise<Outcome>
+  attempt: (delivery: ClaimedDelivery) => Promise<Outcome | Unmade>
   /** Milliseconds from the end of each failure to the next attempt. */
   schedule: number[]
   metrics: DeliveryMetrics
