@@ -68,7 +68,7 @@ export const STATUSES = ['pending', 'held', 'delivered', 'exhausted', 'cancelled
 export const ENDED = ['delivered', 'exhausted']
 
 /** SQL: whether a manual attempt is to come, at the endpoint that `alias` names. */
-export const hasManualAttempt = (alias: string) => `(manual_at IS NOT NULL AND ${alias}.deleted_at IS NULL)`
+export const hasManualAttempt = (alias: string) => `(manual_at IS NOT NULL AND ${isReceiving(alias)})`
 
 /** SQL: the status of a delivery at the endpoint `p`. */
 export const SHOWN = `CASE WHEN ${hasManualAttempt('p')} AND status IN ('delivered', 'exhausted') THEN 'pending'
@@ -83,8 +83,8 @@ export const DELIVERY_COLUMNS = `
   (SELECT type FROM events WHERE events.id = event_id) AS event, lead_reference AS "leadReference",
   (SELECT ${SHOWN} FROM endpoints p WHERE p.id = endpoint_id) AS status,
   attempt_count AS "attemptCount",
-  (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, manual_at) END FROM endpoints p WHERE p.id = endpoint_id)
-    AS "nextAttemptAt",
+  (SELECT CASE WHEN p.deleted_at IS NULL THEN least(next_attempt_at, CASE WHEN p.enabled THEN manual_at END) END
+    FROM endpoints p WHERE p.id = endpoint_id) AS "nextAttemptAt",
   created_at AS "createdAt", updated_at AS "updatedAt",
   ${ofLastAttempt('status')} AS "lastStatus", ${ofLastAttempt('error')} AS "lastError"`
 

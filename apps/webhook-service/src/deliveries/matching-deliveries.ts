@@ -98,7 +98,7 @@ const ofEndpoints = (filter: Filter, conditions: string, limit: number, given: G
       SELECT id FROM deliveries WHERE endpoint_id = p.id AND manual_at IS NOT NULL AND id < $2 AND id > $3
         AND status = ANY (${given(ENDED)}::text[]) ${conditions}
     ) d
-    WHERE ${endpoints}`
+    WHERE ${endpoints} AND p.enabled`
 }
 
 const isByEndpoint = ({ endpointId, status }: Filter) => endpointId !== undefined || status !== undefined

@@ -101,6 +101,35 @@ test('disabled, deliveries show as held at once, and nothing is sent before they
   expect(received(2)).toEqual([])
 })
 
+test('disabled, manual attempts that wait are cancelled, and not made when it is enabled again', async () => {
+  const { endpoint } = await holding(90, 2)
+  const [held, delivered] = await doors.rows<{ id: string }>(
+    'SELECT id FROM deliveries WHERE account_id = 90',
+  )
+  await set(endpoint, true)
+  await doors.rows(
+    `UPDATE deliveries SET next_attempt_at = CASE WHEN id = $1 THEN '2200-01-01'::timestamptz ELSE now() END,
+       status = 'pending', manual_at = CASE WHEN id = $1 THEN '2100-01-01'::timestamptz END WHERE account_id = 90`,
+    [held!.id],
+  )
+  await eventually(() => expect(received(90)).toHaveLength(1))
+  await eventually(async () => expect(await rowsOf(90)).toEqual({ pending: 1, delivered: 1 }))
+  await doors.rows("UPDATE deliveries SET manual_at = '2100-01-01' WHERE id = $1", [delivered!.id])
+  expect(await totals(90)).toEqual({ ...none, pending: 2 })
+
+  await set(endpoint, false)
+  expect(await totals(90)).toEqual({ ...none, held: 1, delivered: 1 })
+  const { deliveries } = await service.client.listDeliveries({ accountId: 90, page: 1 })
+  expect(deliveries.map(({ status, nextAttemptAt }) => [status, nextAttemptAt]).toSorted()).toEqual([
+    ['delivered', undefined],
+    ['held', '2200-01-01T00:00:00.000000Z'],
+  ])
+  await syncAll(1)
+  expect(await doors.rows('SELECT FROM deliveries WHERE manual_at IS NOT NULL')).toEqual([])
+  await set(endpoint, true)
+  expect(await totals(90)).toEqual({ ...none, pending: 1, delivered: 1 })
+})
+
 test('deleted, deliveries show as cancelled at once, without a next attempt', async () => {
   const { endpoint } = await holding(3, 5)
   await set(endpoint, true)

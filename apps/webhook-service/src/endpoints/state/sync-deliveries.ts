@@ -64,7 +64,7 @@ const queueAgain = statement('queue-sync-again')`
 
 /**
  * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state, and drops manual
- * attempts of a deleted one. Any process may do so and stop at any moment. A batch starts where the last one of this process ended:
+ * attempts unless it is enabled. Any process may do so and stop at any moment. A batch starts where the last one of this process ended:
  * while an old snapshot is open, PostgreSQL keeps moved rows in the index. After a full batch the loop pauses for others.
  */
 export const createSyncDeliveries = (database: Database, batch = BATCH): (() => Promise<Round>) => {
@@ -92,7 +92,7 @@ export const createSyncDeliveries = (database: Database, batch = BATCH): (() => 
       if (!done) return false
       left -= count
     }
-    if (status !== 'cancelled') return true
+    if (status === 'pending') return true
     const [dropped] = await dropManual(tx, endpointId, left)
     return dropped!.count < left
   }
