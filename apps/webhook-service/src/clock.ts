@@ -1,5 +1,4 @@
-import type { Transaction } from '@leadwire/service-kit'
-import { statement } from './statement'
+import { statement, type Transaction } from '@leadwire/service-kit'
 
 export interface Clock {
   now(): Date

@@ -1,5 +1,10 @@
-import { keyInUse, keyUsedForAnother, ServiceError, type WithIdempotencyKey } from '@leadwire/service-kit'
-import { statement } from './statement'
+import {
+  keyInUse,
+  keyUsedForAnother,
+  ServiceError,
+  statement,
+  type WithIdempotencyKey,
+} from '@leadwire/service-kit'
 
 // Tried, never waited for: another request holds it until its transaction ends.
 const lockKey = statement<{ locked: boolean }>('lock-key')`

@@ -1,8 +1,7 @@
 import { type ExportLeadEventsRequest, isUuid, NotificationRequested, snakeCase } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 import { DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { withAttempts } from './retrieve-delivery'
 
 /** What an export has at most, so that it fits into one message. */

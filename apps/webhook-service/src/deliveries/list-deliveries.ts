@@ -1,9 +1,8 @@
 import { ATTEMPT_ERRORS, EVENT_TYPES, isInstant, UUID_START } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import { isOneOf, validate } from '../arguments'
 import { DELIVERY_COLUMNS, deliveryOf, readInOrder, STATUSES } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { boundsOf, firstUnread, isNarrow, matching, type Scan } from './matching-deliveries'
 
 const PER_PAGE = 20

@@ -1,5 +1,5 @@
 import type { ListDeliveriesRequest } from '@leadwire/contracts'
-import type { Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import {
   below,
   ENDED,
@@ -11,7 +11,6 @@ import {
   STATUSES,
   shownStatus,
 } from '../delivery-sql'
-import { statement } from '../statement'
 
 /** How many deliveries of a status one response reads to find those that match conditions without an index. */
 const READ_LIMIT = 10_000

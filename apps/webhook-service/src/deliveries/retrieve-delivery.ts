@@ -1,9 +1,8 @@
 import { Attempt, type Delivery, type RetrieveDeliveryRequest, WebhookRequest } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { columnsOf, type Database, statement, theRow } from '@leadwire/service-kit'
 import { knownHeaders, type Webhook } from '../attempt/webhook-headers'
 import { BODY, DELIVERY_COLUMNS, deliveryOf } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { columnsOf, statement, theRow } from '../statement'
 
 const retrieve = statement('retrieve-delivery')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE account_id = $1 AND id = $2`

@@ -1,9 +1,8 @@
 import type { Delivery, RetryDeliveryRequest } from '@leadwire/contracts'
-import { recordAudit, ServiceError } from '@leadwire/service-kit'
+import { recordAudit, ServiceError, statement, theRow } from '@leadwire/service-kit'
 import { DELIVERY_COLUMNS, deliveryOf, UNCLAIMED } from '../delivery-sql'
 import { type LockedEndpoint, lockEndpoint } from '../endpoints/endpoint-row'
 import type { Dependencies, Operation } from '../operation'
-import { statement, theRow } from '../statement'
 
 type LockedRow = { claimed: boolean; due: boolean | null }
 

@@ -7,13 +7,12 @@ import {
   Lead,
   LeadListItem,
 } from '@leadwire/contracts'
-import { differences, newTraceparent, recordAudit } from '@leadwire/service-kit'
+import { differences, newTraceparent, recordAudit, statement, theRow } from '@leadwire/service-kit'
 import { isHeaderValue, isOneOf, validate } from '../arguments'
 import { microseconds } from '../clock'
 import { DELIVERY_COLUMNS, deliveryOf, includesAttributes } from '../delivery-sql'
 import { failedKeys, matchColumn } from '../endpoints/filter'
 import type { Operation } from '../operation'
-import { statement, theRow } from '../statement'
 import samples from './samples.json'
 
 /** No lead gets this reference. */

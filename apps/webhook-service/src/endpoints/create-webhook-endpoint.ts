@@ -1,7 +1,6 @@
-import { differences, recordAudit } from '@leadwire/service-kit'
+import { differences, recordAudit, statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, endpointViolations } from './endpoint-row'
 import { filterColumn, normalFilter } from './filter'
 import { headerValues, headerViolations } from './secrets/endpoint-headers'

@@ -6,11 +6,10 @@ import {
   filterRecord,
   isOneLine,
 } from '@leadwire/contracts'
-import { ServiceError, type Transaction } from '@leadwire/service-kit'
+import { ServiceError, statement, type Transaction, theRow } from '@leadwire/service-kit'
 import { isOneOf } from '../arguments'
 import { microseconds } from '../clock'
 import type { Dependencies } from '../operation'
-import { statement, theRow } from '../statement'
 import { filterOfColumn, filterViolations } from './filter'
 import { lastEnd, type SealedSecrets } from './secrets/sealed-secrets'
 

@@ -1,7 +1,6 @@
 import { EndpointHealth } from '@leadwire/contracts'
-import { differences, recordAudit } from '@leadwire/service-kit'
+import { differences, recordAudit, statement } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, theEndpoint } from './endpoint-row'
 import { recoveryOf } from './replay/replays'
 import type { SealedSecrets } from './secrets/sealed-secrets'

@@ -1,7 +1,7 @@
 import type { ListEventsRequest, LoggedEvent } from '@leadwire/contracts'
+import { statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 
 /** A page with types looks at so many events, and may be empty behind them. */
 const SCANNED = 1000

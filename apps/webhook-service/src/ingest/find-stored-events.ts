@@ -1,6 +1,6 @@
 import { type DeadLetter, isUuid } from '@leadwire/contracts'
+import { statement } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 
 const findStored = statement<{ id: string }>('find-stored-events')`
   SELECT id FROM events WHERE id = ANY ($1::uuid[])`

@@ -1,9 +1,8 @@
-import { type Transaction, violatedConstraint } from '@leadwire/service-kit'
+import { columnsOf, statement, type Transaction, violatedConstraint } from '@leadwire/service-kit'
 import { includesAttributes } from '../delivery-sql'
 import { passesFilter } from '../endpoints/filter'
 import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { Claimable } from '../queue/send-deliveries'
-import { columnsOf, statement } from '../statement'
 import { bytesOf, type StoredEvent } from './read-event'
 
 interface StoreOptions extends Claimable {

@@ -6,11 +6,11 @@ import {
   type Logger,
   parseTraceparent,
   SpanKind,
+  statement,
   type Transaction,
 } from '@leadwire/service-kit'
 import type { JsMsg } from '@nats-io/jetstream'
 import { LRUCache } from 'lru-cache'
-import { statement } from '../statement'
 import { bytesOf, type Read, type StoredEvent } from './read-event'
 import type { StoreResult } from './store-in-batches'
 

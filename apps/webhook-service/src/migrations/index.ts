@@ -11,16 +11,8 @@ import { storedBodies } from './0009-stored-bodies'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
-  ...[
-    schema,
-    attemptReason,
-    replays,
-    endpointFilters,
-    endpointReports,
-    attributes,
-    heldAccounts,
-    storedBodies,
-  ],
+  ...[schema, attemptReason, replays, endpointFilters, endpointReports, attributes],
+  ...[heldAccounts, storedBodies],
 ]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */

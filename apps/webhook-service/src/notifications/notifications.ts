@@ -1,10 +1,9 @@
 import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 import { listDeliveries } from '../deliveries/list-deliveries'
 import { findDelivery } from '../deliveries/retrieve-delivery'
 import { retryEither } from '../deliveries/retry-delivery'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 
 const bodiesOf = statement<{ id: string; body: Buffer }>('bodies-of-notifications')`
   SELECT id, body FROM events WHERE id = ANY ($1::uuid[])`

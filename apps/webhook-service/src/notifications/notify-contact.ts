@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type EndpointFailure, type FailingEndpoint, NotificationRequested } from '@leadwire/contracts'
-import type { Database, OpenTransaction } from '@leadwire/service-kit'
+import { type Database, type OpenTransaction, statement } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { validate } from '../arguments'
 import { type Clock, microseconds } from '../clock'
 import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { below, LAST, NEWEST_FIRST, readInOrder } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { MAX_COUNT } from './compose-message'
 
 /** The account's contact is notified of an endpoint that has only failed for so long. */

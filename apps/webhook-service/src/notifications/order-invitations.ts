@@ -1,10 +1,9 @@
 import { NotificationRequested } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { UNCLAIMED } from '../delivery-sql'
 import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { Unmade } from '../queue/record-attempts'
-import { statement } from '../statement'
 
 /** How long a message waits before it looks again whether an earlier one is in flight. */
 const WAIT_MS = 1000
@@ -19,7 +18,7 @@ const cancel = statement('cancel-overtaken')`
     next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
   WHERE id = $1 AND claim = $2`
 
-// Nobody claims it before the claim ends.
+// No process claims it before the claim ends.
 const shortenClaim = statement('wait-for-earlier-message')`
   UPDATE deliveries SET claimed_until = clock_timestamp() + $3::int * interval '1 ms' WHERE id = $1 AND claim = $2`
 

@@ -1,5 +1,5 @@
+import { columnsOf, statement } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
-import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { DueEndpoint } from './due-endpoints'
 import { createLargeBodies } from './large-bodies'

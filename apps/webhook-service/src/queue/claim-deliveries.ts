@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
-import type { Transaction } from '@leadwire/service-kit'
+import { statement, type Transaction } from '@leadwire/service-kit'
 import type { Webhook } from '../attempt/webhook-headers'
 import { BODY, inMs, isReceiving, UNCLAIMED, WITH_ATTRIBUTES } from '../delivery-sql'
 import { sealedSecretsOf } from '../endpoints/secrets/sealed-secrets'
-import { statement } from '../statement'
 import type { DueEndpoint } from './due-endpoints'
 import { LARGE_BYTES } from './large-bodies'
 

@@ -1,8 +1,7 @@
-import { addGauges, type Database, type Logger, type Metrics } from '@leadwire/service-kit'
+import { addGauges, type Database, type Logger, type Metrics, statement } from '@leadwire/service-kit'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { Clock } from '../clock'
 import { openAt } from '../delivery-sql'
-import { statement } from '../statement'
 import { findDueEndpoints } from './due-endpoints'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]

@@ -1,5 +1,5 @@
+import { statement } from '@leadwire/service-kit'
 import { inMs, isReceiving, UNCLAIMED } from '../delivery-sql'
-import { statement } from '../statement'
 
 export interface DueEndpoint {
   endpointId: number

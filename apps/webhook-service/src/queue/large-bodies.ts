@@ -1,5 +1,4 @@
-import { createFairQueue, type Database } from '@leadwire/service-kit'
-import { statement } from '../statement'
+import { createFairQueue, type Database, statement } from '@leadwire/service-kit'
 
 /** A larger body is stored in a batch of its account, and read after its claim. The number of attempts bounds the others. */
 export const LARGE_BYTES = 16 * 1024

@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type BatcherMeters,
+  columnsOf,
   createBatcher,
   type Database,
   type Logger,
+  statement,
   untilSuccess,
 } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import { ADD_TO_REPORT } from '../endpoints/state/endpoint-reports'
-import { columnsOf, statement } from '../statement'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { DeliveryMetrics } from './delivery-metrics'
 

@@ -1,8 +1,8 @@
 import { CheckResponse, isUuid, type NextBatch, Unexplained } from '@leadwire/contracts'
+import { statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import { isReceiving, STATUSES, shownStatus, UNCLAIMED } from '../delivery-sql'
 import type { Dependencies, Operation } from '../operation'
-import { statement } from '../statement'
 
 /** Events, or endpoints with open deliveries, that one call reads. */
 const BATCH = 1000

@@ -1,9 +1,8 @@
 import { type EraseLeadEventsRequest, isUuid, NotificationRequested } from '@leadwire/contracts'
-import type { Database, OpenTransaction } from '@leadwire/service-kit'
+import { type Database, type OpenTransaction, statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import { findStoredEvents } from '../ingest/find-stored-events'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 import { eventsOfLeads, lockDeliveries, messagesOf } from './remove-events'
 
 /** Events that one transaction erases; each has a delivery for each endpoint. */

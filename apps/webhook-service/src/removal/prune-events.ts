@@ -1,5 +1,4 @@
-import type { Database, Pruned } from '@leadwire/service-kit'
-import { statement } from '../statement'
+import { type Database, type Pruned, statement } from '@leadwire/service-kit'
 
 /** Events that one transaction reads, and deliveries that it removes. An event may have a hundred. */
 const BATCH = { events: 200, deliveries: 1000 }

@@ -1,8 +1,7 @@
 import { isUuid, type StreamMessage } from '@leadwire/contracts'
-import type { Database } from '@leadwire/service-kit'
+import { type Database, statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
 import type { Operation } from '../operation'
-import { statement } from '../statement'
 
 interface EventRow {
   eventId: string

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Endpoint, EndpointEventType } from '@leadwire/contracts'
-import { newTraceparent, type OpenTransaction, type Round } from '@leadwire/service-kit'
+import { newTraceparent, type OpenTransaction, type Round, statement } from '@leadwire/service-kit'
 import { storeForEndpoints } from '../deliveries/test-webhook-endpoint'
 import { deleteReports } from '../endpoints/state/endpoint-reports'
 import type { Dependencies } from '../operation'
-import { statement } from '../statement'
 
 /** Of one endpoint a type is sent once in this time; what happens meanwhile joins the next. */
 const INTERVAL_MS = 3_600_000

@@ -1,9 +1,14 @@
 import { isInstant, Replay, type ReplayWebhookEndpointRequest } from '@leadwire/contracts'
-import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
+import {
+  differences,
+  type OpenTransaction,
+  recordAudit,
+  ServiceError,
+  statement,
+} from '@leadwire/service-kit'
 import { isOneOf, validate } from '../../arguments'
 import { firstCreatedSince } from '../../delivery-sql'
 import type { Operation } from '../../operation'
-import { statement } from '../../statement'
 import { lockReceiving, typesViolation } from '../endpoint-row'
 import { REPLAY_COLUMNS, STATUSES } from './replays'
 

@@ -1,8 +1,14 @@
 import { type Recovery, Replay, type RetrieveReplayRequest } from '@leadwire/contracts'
-import { type Database, type Pruned, recordAudit, type Transaction } from '@leadwire/service-kit'
+import {
+  type Database,
+  type Pruned,
+  recordAudit,
+  statement,
+  type Transaction,
+  theRow,
+} from '@leadwire/service-kit'
 import { UNCLAIMED } from '../../delivery-sql'
 import type { Operation } from '../../operation'
-import { statement, theRow } from '../../statement'
 import { passesFilter } from '../filter'
 
 // Held deliveries that are out of sync only move to pending. An event without a delivery is `missing`.

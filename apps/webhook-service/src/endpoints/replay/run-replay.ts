@@ -1,7 +1,6 @@
-import type { Round } from '@leadwire/service-kit'
+import { type Round, statement } from '@leadwire/service-kit'
 import { includesAttributes, readInOrder, UNCLAIMED } from '../../delivery-sql'
 import type { Dependencies } from '../../operation'
-import { statement } from '../../statement'
 import { IS_WANTED, isWaiting } from './replays'
 
 /** Attempts of a replay that wait at an endpoint at most: its new events wait for no more. */

@@ -1,7 +1,13 @@
 import type { RetrieveWebhookEndpointRequest as Key } from '@leadwire/contracts'
-import type { Database, Sealer, Transaction } from '@leadwire/service-kit'
+import {
+  columnsOf,
+  type Database,
+  type Sealer,
+  statement,
+  type Transaction,
+  theRow,
+} from '@leadwire/service-kit'
 import type { Clock } from '../../clock'
-import { columnsOf, statement, theRow } from '../../statement'
 import { openSecrets, type SealedSecrets, type Secrets, sealedSecretsOf, sealSecrets } from './sealed-secrets'
 
 /** Endpoints of one transaction; more would hold their locks for too long. */

@@ -1,6 +1,5 @@
-import { differences, recordAudit } from '@leadwire/service-kit'
+import { differences, recordAudit, statement } from '@leadwire/service-kit'
 import type { Dependencies } from '../../operation'
-import { statement } from '../../statement'
 import { reportDisabled } from './endpoint-reports'
 import { deleteFailures, markOutOfSync } from './sync-deliveries'
 

@@ -1,4 +1,4 @@
-import { statement } from '../../statement'
+import { statement } from '@leadwire/service-kit'
 
 /** SQL: adds to the report of an endpoint and type that waits to be sent. An endpoint that fails already is not reported again. */
 export const ADD_TO_REPORT = `

@@ -1,6 +1,5 @@
-import { type Database, recordAudit } from '@leadwire/service-kit'
+import { type Database, recordAudit, statement } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
-import { statement } from '../../statement'
 import { markOutOfSync } from './sync-deliveries'
 
 /** The first key of these advisory locks; any constant that no other lock of the database has. */

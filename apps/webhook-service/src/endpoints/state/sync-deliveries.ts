@@ -1,7 +1,12 @@
-import type { Database, OpenTransaction, Round, Transaction } from '@leadwire/service-kit'
+import {
+  type Database,
+  type OpenTransaction,
+  type Round,
+  statement,
+  type Transaction,
+} from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
 import { openAt, readInOrder } from '../../delivery-sql'
-import { statement } from '../../statement'
 
 /** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
 const BATCH = 2000

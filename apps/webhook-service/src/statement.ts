@@ -1,1 +1,0 @@
-export { columnsOf, statement, theRow } from '@leadwire/service-kit'
