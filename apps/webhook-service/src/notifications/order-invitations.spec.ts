@@ -20,7 +20,8 @@ const later = ({ eventId, leadReference }: ReturnType<typeof notification>, sequ
 
 const makeDue = () =>
   running.doors.rows(
-    `UPDATE notifications.deliveries SET next_attempt_at = now() WHERE status = 'pending' RETURNING id`,
+    `UPDATE notifications.deliveries SET next_attempt_at = now()
+     WHERE status = 'pending' AND attempt_count = 1 RETURNING id`,
   )
 
 const statuses = async () =>
