@@ -109,6 +109,11 @@ const visitorLead = async () => ({
 
 const key = (name: string) => ({ 'idempotency-key': `unmistakable-${name}` })
 
+const deliveriesOf = async (kind: string, reference: string) => {
+  const path = `/manage/${kind}?lead_reference=${reference}`
+  return (await tenant.client.request<{ data: { id: number; status: string }[] }>('GET', path)).json.data
+}
+
 /** A lead that left traces wherever a lead can. */
 const personWithTraces = async (userId: number) => {
   const lead = await tenant.send('POST', '/manage/leads', {
@@ -128,6 +133,11 @@ const personWithTraces = async (userId: number) => {
   const entry = { user_id: userId, notify: true, date: '24/12/2026 14:30' }
   const asked = { json: entry, headers: key('appointment') }
   const { id } = await tenant.send('POST', `${path}/appointments`, asked)
+  // A message that still waits is cancelled by the next of its invitation.
+  await eventually(async () => {
+    const notified = await deliveriesOf('notifications', lead.reference)
+    expect(notified.map(({ status }) => status)).toEqual(['delivered', 'delivered'])
+  })
   await tenant.send('PATCH', `${path}/appointments/${id}`, {
     json: { date: '25/12/2026 14:30', notify: true },
   })
@@ -172,11 +182,6 @@ const receiptWhenDone = (reference: string) =>
     },
     { timeoutMs: 40_000 },
   )
-
-const deliveriesOf = async (kind: string, reference: string) => {
-  const path = `/manage/${kind}?lead_reference=${reference}`
-  return (await tenant.client.request<{ data: { id: number; status: string }[] }>('GET', path)).json.data
-}
 
 test('nothing of a person remains in any store, and what is countable stays', async () => {
   await echoes()
