@@ -217,7 +217,7 @@ test('a page ends before events that were pruned, and one answer stands for all 
   }
   // Who begins has lost nothing.
   for (const limit of [1, 2, 100]) expect(await readThrough(22, { limit })).toEqual([1, 2, 4, 6, 9, 10, 12])
-  // What goes later is told, also to who was told before.
+  // A later loss is reported, also to a reader that has had a 410 before.
   const { nextCursor: told } = await list({ accountId: 22, fromSequence: 5 })
   expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12])
   await store(22, 3)

@@ -54,15 +54,15 @@ const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?(?:\.(\d{1,15}))?$/
 
 /**
  * A place in the log of an account: behind the event with this number. `id` is that event's; missing when it was not kept as the cursor
- * was made. Up to the number `told` the reader knows that events are gone. The gateway encodes it, as it does all cursors.
+ * was made. A `gone` has reported the missing events up to the number `reported`. The gateway encodes the cursor, as it does all.
  */
-export const cursorOf = (number: number, id?: string | null, told = 0): string =>
-  `${number}.${id ?? ''}${told > number ? `.${told}` : ''}`
+export const cursorOf = (number: number, id?: string | null, reported = 0): string =>
+  `${number}.${id ?? ''}${reported > number ? `.${reported}` : ''}`
 
 /** Undefined for what is no cursor. */
 const placeOf = (cursor: string) => {
-  const [, number, id = '', told = 0] = CURSOR.exec(cursor) ?? []
-  return number === undefined ? undefined : { number: Number(number), id, told: Number(told) }
+  const [, number, id = '', reported = 0] = CURSOR.exec(cursor) ?? []
+  return number === undefined ? undefined : { number: Number(number), id, reported: Number(reported) }
 }
 
 /** The events that fit into a page, and the place behind them. */
@@ -81,7 +81,7 @@ const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
   return { page, last }
 }
 
-/** Those of which the number before is missing. */
+/** The rows whose preceding number is missing: the events before them were pruned. */
 const behindPruned = (rows: Scanned[], start: number) =>
   rows.filter(({ number }, at) => number !== null && number !== (rows[at - 1]?.number ?? start) + 1)
 
@@ -98,7 +98,7 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
   const { accountId, after, fromSequence, types, limit } = request
   const now = after === 'now'
   const cursor = after === undefined || now ? undefined : placeOf(after)
-  const place = fromSequence ? { number: fromSequence - 1, id: null, told: 0 } : cursor
+  const place = fromSequence ? { number: fromSequence - 1, id: null, reported: 0 } : cursor
   validate({
     after: after === undefined || now || cursor !== undefined || 'must be a cursor or now',
     limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
@@ -112,14 +112,14 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
   if (place && oldest !== null) return gone(cursorOf(oldest))
   const found = rows.filter(({ number }) => number !== null)
   const behind = behindPruned(found, start)
-  const told = place ? place.told : (behind.at(-1)?.number ?? 0)
-  const end = behind.find(({ number }) => number! > told)
+  const reported = place ? place.reported : (behind.at(-1)?.number ?? 0)
+  const end = behind.find(({ number }) => number! > reported)
   if (end ? end === found[0] : found.length === 0 && start < newest) {
     const last = behindPruned(await scanUpTo(SCANNED), start).at(-1)?.number ?? 0
     return gone(cursorOf((found[0]?.number ?? newest + 1) - 1, undefined, last))
   }
   const { page, last } = cut(end ? found.slice(0, found.indexOf(end)) : found, request)
-  const nextCursor = last ? cursorOf(last.number!, last.id, told) : cursorOf(start, startId, told)
+  const nextCursor = last ? cursorOf(last.number!, last.id, reported) : cursorOf(start, startId, reported)
   const numbers = page.map(({ number }) => number)
   const events = numbers.length === 0 ? [] : await readEvents(database, accountId, numbers)
   // Pruned since the scan.

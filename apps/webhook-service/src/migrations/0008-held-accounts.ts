@@ -1,6 +1,6 @@
 import type { Migration } from '@leadwire/service-kit'
 
-/** The accounts that are suspended, of both schemas. The endpoints that a suspension disabled tell of most. */
+/** The suspended accounts, for both schemas. It begins with the accounts whose endpoints a suspension has disabled. */
 export const heldAccounts: Migration = {
   name: '008-held-accounts',
   up: async (knex) =>

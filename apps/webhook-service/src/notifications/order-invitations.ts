@@ -5,10 +5,10 @@ import { UNCLAIMED } from '../delivery-sql'
 import type { ClaimedDelivery } from '../queue/claim-deliveries'
 import type { Unmade } from '../queue/record-attempts'
 
-/** How long a message waits before it looks again whether an earlier one is in flight. */
+/** How long a message waits while an earlier one is in flight, before the next check. */
 const WAIT_MS = 1000
 
-// By way of the lead, which has the index. The first body of an invitation has its id as the event's, the others as the invitation's.
+// Uses the index on the lead. An invitation has the id of its first message's event; the later messages carry that id.
 const findOthers = statement<{ body: Buffer; claimed: boolean }>('messages-of-invitation')`
   SELECT body, EXISTS (SELECT FROM deliveries WHERE event_id = e.id AND NOT ${UNCLAIMED}) AS claimed
   FROM events e WHERE lead_reference = $1 AND account_id = $2 AND id <> $3 AND erased_at IS NULL AND position($4::bytea IN body) > 0`
