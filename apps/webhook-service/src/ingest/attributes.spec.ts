@@ -55,7 +55,8 @@ test.each([
 
   // As a copy of the release before stores it.
   await doors.rows('UPDATE deliveries SET with_attributes = NULL WHERE account_id = $1', [accountId])
-  for (const { id: deliveryId } of deliveries) await service.client.retryDelivery({ accountId, deliveryId })
+  for (const { id: deliveryId } of deliveries)
+    await eventually(() => service.client.retryDelivery({ accountId, deliveryId }))
   await eventually(() => expect([arrived('gains').length, arrived('loses').length]).toEqual([3, 3]))
   expect(arrived('gains').at(-1)).toBe(bodyWithAttributes!.toString())
   expect(arrived('loses').at(-1)).toBe(body!.toString())

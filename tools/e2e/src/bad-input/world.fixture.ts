@@ -92,7 +92,7 @@ export const startWorld = async (): Promise<World> => {
 
   const newLead = async () =>
     (await created<{ reference: string }>(client, '/leads', { json: LEAD })).reference
-  // Every lead made so far was told to the receiver, and its answer is written down.
+  // Every lead made so far was sent to the receiver and its answer recorded, and no attempt at another endpoint is left.
   const quiet = () =>
     eventually(
       async () => {
@@ -104,6 +104,7 @@ export const startWorld = async (): Promise<World> => {
         expect(json.data.filter(({ status }) => status !== 'delivered')).toEqual([])
         expect(await eventsOnTheirWay(system.databases)).toBe(0)
         expect(await rowsOf(system.databases.leads.url, WITHOUT_WORDS)).toEqual([])
+        expect(await rowsOf(system.databases.webhooks.url, UNATTEMPTED)).toEqual([])
       },
       { describe: 'every delivery to be done' },
     )
@@ -202,6 +203,10 @@ const rowsOf = async <Row extends object>(
 /** Accounts with leads whose words are not written yet. */
 const WITHOUT_WORDS = `
   SELECT id FROM accounts LEFT JOIN lead_search_progress ON account_id = id WHERE lead_count > coalesce(number, 0)`
+
+/** Deliveries that are due or being attempted: a retry is due a day later. */
+const UNATTEMPTED = `
+  SELECT id FROM deliveries WHERE claim IS NOT NULL OR status = 'pending' AND next_attempt_at < now() + interval '1 hour'`
 
 /** How many events webhook-service does not hold yet. */
 const eventsOnTheirWay = async ({ leads, webhooks }: System['databases']): Promise<number> => {
