@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { attemptAt, closeAll, type Resolve, rawServer } from './attempt.fixture'
+import { failureClass } from './make-attempt'
 
 const TIMEOUT_MS = 500
 
@@ -170,6 +171,13 @@ test('refused, no such name, no TLS', async () => {
   expect(await attemptAt(gone.url)).toMatchObject({ status: null, error: 'refused' })
   expect(await attemptAt('http://no-such-name.invalid/')).toMatchObject({ error: 'dns' })
   expect(await attemptAt(receiver.url.replace('http:', 'https:'))).toMatchObject({ error: 'tls' })
+})
+
+test('an IPv6 address is unreachable where there is no IPv6; used-up ports are an error of ours', () => {
+  const classes = ['2001:db8::1', '192.0.2.1'].map((address) =>
+    failureClass({ code: 'EADDRNOTAVAIL', address }),
+  )
+  expect(classes).toEqual(['unreachable', 'ours'])
 })
 
 test.each([

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { AttemptError } from '@leadwire/contracts'
 import { inSpanOf, type Sealer, SpanKind } from '@leadwire/service-kit'
 import type { Dispatcher } from 'undici'
@@ -42,10 +43,12 @@ const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
 
 /** Sorts what a connection or a request threw. Several addresses that all failed count as the first one did. */
 export const failureClass = (error: unknown): AttemptError | 'ours' => {
-  const { code, name } = error as { code?: unknown; name?: unknown }
+  const { code, name, address = '' } = error as { code?: unknown; name?: unknown; address?: string }
   // Its code is missing when it is not even the version of HTTP that is wrong.
   if (name === 'HTTPParserError') return 'protocol'
   if (typeof code !== 'string') return 'network'
+  // A machine without IPv6 has no address of its own to connect from; otherwise its ports are used up.
+  if (code === 'EADDRNOTAVAIL' && isIP(address) === 6) return 'unreachable'
   const known = Object.entries(CODES).find(([, codes]) => codes.includes(code))
   if (known) return known[0] as keyof typeof CODES
   if (TLS_CODE.test(code)) return 'tls'
