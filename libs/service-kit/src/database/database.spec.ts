@@ -6,7 +6,7 @@ import { createAuthority, createDatabase, writeAuthorities } from '@leadwire/tes
 import { createLifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
 import { connectDatabase, type Database } from './database'
-import { isTimedOut } from './failure'
+import { databaseFailure, isTimedOut } from './failure'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let server: Awaited<ReturnType<typeof createDatabase>>
@@ -233,11 +233,15 @@ test('an encrypted connection trusts the authorities that are in the file when i
   const sound = url.searchParams.get('sslrootcert')!
   url.searchParams.set('sslrootcert', caFile)
   const encrypted = connectDatabase({ url: url.href, poolSize: 1, lifecycle })
-  await expect(encrypted.query({ text: 'SELECT 1' })).rejects.toThrow()
+  await expect(encrypted.query({ text: 'SELECT 1' })).rejects.toMatchObject({ code: 'unavailable' })
   await copyFile(sound, caFile)
   const [row] = await encrypted.query<{ ssl: boolean }>({
     text: 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
   })
   expect(row).toEqual({ ssl: true })
   await rm(folder, { recursive: true })
+})
+
+test.each(['EAI_AGAIN', 'ENETUNREACH'])('while connections fail with %s it is unavailable', (code) => {
+  expect(databaseFailure(Object.assign(new Error(), { code }))).toMatchObject({ code: 'unavailable' })
 })

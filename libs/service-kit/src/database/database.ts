@@ -4,7 +4,7 @@ import { ServiceError } from '../errors/service-error'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Metrics } from '../process/metrics'
 import { inSpan, SpanKind } from '../tracing/tracing'
-import { databaseFailure, isUnusable } from './failure'
+import { databaseFailure, databaseUnavailable, isUnusable } from './failure'
 import { clientConfig, type DatabaseServer } from './server'
 
 /** A statement; with a `name` it is prepared once per connection. */
@@ -239,7 +239,7 @@ export const connectDatabase = (options: {
     const withConnection = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
       signal?.throwIfAborted()
       const client = await pool.connect().catch((error) => {
-        throw databaseFailure(error)
+        throw databaseUnavailable(error)
       })
       try {
         signal?.throwIfAborted()

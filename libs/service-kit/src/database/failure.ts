@@ -1,7 +1,9 @@
 import { DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
 
-const UNAVAILABLE_CODES = /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND)$/
+// EAI_: no name server answers.
+const UNAVAILABLE_CODES =
+  /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+)$/
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
@@ -21,16 +23,20 @@ export const isUnusable = (error: unknown): boolean =>
   hasState(error, UNUSABLE_STATES) ||
   (error instanceof Error && !(error instanceof DatabaseError) && UNAVAILABLE_MESSAGES.test(error.message))
 
+export const databaseUnavailable = (cause: unknown): ServiceError => {
+  if (cause instanceof ServiceError) return cause
+  return new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', {
+    cause,
+  })
+}
+
 /** The error as the rest of the code sees it: `unavailable` where another try helps, or a statement timed out. */
 export const databaseFailure = (cause: unknown): unknown => {
   const isTemporary =
     isUnusable(cause) ||
     hasState(cause, UNAVAILABLE_STATES, TIMED_OUT_STATES) ||
     UNAVAILABLE_CODES.test((cause as NodeJS.ErrnoException | undefined)?.code ?? '')
-  if (!isTemporary || cause instanceof ServiceError) return cause
-  return new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', {
-    cause,
-  })
+  return isTemporary ? databaseUnavailable(cause) : cause
 }
 
 export const isTimedOut = (error: unknown): boolean =>

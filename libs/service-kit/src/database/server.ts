@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { current, type Live } from '@leadwire/settings'
 import type { ClientConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
-import { ServiceError } from '../errors/service-error'
+import { databaseUnavailable } from './failure'
 
 /** What is asked for each new connection. */
 export interface DatabaseServer {
@@ -43,9 +43,7 @@ const outputOf = async ([program, ...args]: readonly string[], timeout: number):
     // The error itself has arguments and output, which may hold the password.
     why = failureOf(error as ExecFileException, timeout)
   }
-  throw new ServiceError('unavailable', 'The database is unavailable for a moment. Try again shortly.', {
-    cause: new Error(`DATABASE_PASSWORD_COMMAND ${why}`),
-  })
+  throw databaseUnavailable(new Error(`DATABASE_PASSWORD_COMMAND ${why}`))
 }
 
 export const databaseServer = (config: DatabaseConfig, runLimitMs = RUN_LIMIT_MS): DatabaseServer => {
