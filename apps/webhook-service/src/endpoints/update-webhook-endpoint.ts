@@ -70,7 +70,7 @@ export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (
     if (Object.keys(changes).length > 0)
       recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.updated', targetId: endpointId, changes })
     if (changes['enabled']) await markOutOfSync(tx, [endpointId])
-    if (changes['enabled'] || changes['url']) await deleteFailures(tx, endpointId)
+    else if (changes['url']) await deleteFailures(tx, [endpointId])
     return updated
   })
   wake('syncs')

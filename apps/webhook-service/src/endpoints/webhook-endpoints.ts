@@ -5,7 +5,7 @@ import { auditedEndpoint, ENDPOINT_COLUMNS, endpointOf, theEndpoint } from './en
 import { recoveryOf } from './replay/replays'
 import type { SealedSecrets } from './secrets/sealed-secrets'
 import { deleteReports } from './state/endpoint-reports'
-import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
+import { markOutOfSync } from './state/sync-deliveries'
 
 const list = statement<SealedSecrets>('list-webhook-endpoints')`
   SELECT ${ENDPOINT_COLUMNS} FROM endpoints WHERE account_id = $1 AND deleted_at IS NULL ORDER BY id`
@@ -64,7 +64,6 @@ export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
     const changes = differences(auditedEndpoint(deleted), {})
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.deleted', targetId: endpointId, changes })
     await markOutOfSync(tx, [endpointId])
-    await deleteFailures(tx, endpointId)
     await deleteReports(tx, endpointId)
   })
   wake('syncs')

@@ -86,6 +86,9 @@ test('a request that changes nothing does not end what an endpoint has failed fo
     await update({ enabled: true })
     await attempt(service, endpointId, 500)
   }
+  await service.client.holdAccount({ accountId: 1, held: true })
+  await service.client.holdAccount({ accountId: 1, held: false })
+  expect(await isFailing()).toBe(false)
   await service.stop()
 })
 

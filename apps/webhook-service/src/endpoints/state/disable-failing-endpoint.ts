@@ -24,9 +24,8 @@ export const disableFailingEndpoint = async (dependencies: Dependencies): Promis
       const changes = differences({ enabled: true }, { enabled: false, disabled_reason: 'failing' })
       const action = 'webhook_endpoint.disabled'
       recordAudit(tx, undefined, { ...disabled, action, targetId: endpointId, changes })
-    }
-    await deleteFailures(tx, endpointId)
-    if (disabled) reportDisabled.send(tx, endpointId, since, now)
+      reportDisabled.send(tx, endpointId, since, now)
+    } else await deleteFailures(tx, [endpointId])
     return true
   })
   if (isFound) for (const loop of ['syncs', 'reports'] as const) wake(loop)

@@ -18,18 +18,19 @@ const mark = statement('mark-out-of-sync')`
 const cancelReplays = statement('cancel-replays')`
   UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp() WHERE endpoint_id = ANY ($1) AND state = 'running'`
 
+/** Deletes the failures of changed or deleted endpoints. Every transaction that writes deliveries too writes them first. */
+export const deleteFailures = statement('delete-failures')`
+  DELETE FROM endpoint_failures WHERE endpoint_id = ANY ($1::bigint[])`
+
 /**
- * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their replays. Waits for a batch that is
- * being moved by their state of before.
+ * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their replays and what they have failed for.
+ * Waits for a batch that is being moved by their state of before.
  */
 export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await mark(tx, endpointIds)
   await cancelReplays(tx, endpointIds)
+  await deleteFailures(tx, endpointIds)
 }
-
-/** Deletes the failures of a changed or deleted endpoint. Every transaction that writes deliveries too writes them first. */
-export const deleteFailures = statement('delete-failures')`
-  DELETE FROM endpoint_failures WHERE endpoint_id = $1`
 
 // One process at a time moves deliveries of an endpoint, and a change of the endpoint waits for it: so its state is the current one.
 const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
