@@ -20,7 +20,7 @@ export interface Webhook extends SealedSecrets {
 /** The secrets that sign an attempt at `at`, oldest first. X-SERVICE-Signature is of the first, webhook-signature of each. */
 const signingSecrets = ({ secret, oldSecrets }: Secrets, at: Date): string[] => {
   const old = oldSecrets.filter(({ until }) => at.getTime() < Date.parse(until)).map((each) => each.secret)
-  return [...old, secret]
+  return [...new Set([...old, secret])]
 }
 
 type Labels = Pick<Webhook, 'eventId' | 'accountKey' | 'sequence' | 'leadVersion'>

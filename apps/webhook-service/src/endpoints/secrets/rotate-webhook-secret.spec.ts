@@ -101,6 +101,22 @@ describe('by the clock', () => {
     await expectSigned(seventh, [seventh])
   })
 
+  test('rotated back to a secret that still signs, the header stays with it', async () => {
+    const { id: endpointId, secret: first } = await service.endpoint(5, receiver.url)
+    const rotate = async (secret?: string) =>
+      (await service.client.rotateWebhookSecret({ accountId: 5, endpointId, overlapMs: 60_000, secret }))
+        .secret
+    const second = await rotate()
+    clock.advance(30_000)
+    await rotate(first)
+    for (const count of [2, 2, 1]) {
+      const request = await next(5)
+      expect([signsDocument(request, first), signatureCount(request)]).toEqual([true, count])
+      expect([signsStandard(request, first), signsStandard(request, second)]).toEqual([true, count === 2])
+      clock.advance(30_000)
+    }
+  })
+
   test('what can not be is refused', async () => {
     const { id: endpointId } = await service.endpoint(3, receiver.url)
     const rotate = (change: object) =>

@@ -28,9 +28,11 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (depe
     const now = clock.now()
     const end = new Date(now.getTime() + overlapMs)
     const until = end.toISOString()
-    const oldSecrets = [...current.oldSecrets, { secret: current.secret, until }]
-      .map((old) => ({ secret: old.secret, until: old.until < until ? old.until : until }))
-      .filter((old) => old.secret !== secret && old.until > now.toISOString())
+    const replaced = current.secret === secret ? [] : [{ secret: current.secret, until }]
+    // One that comes back keeps its place, so that the header stays with it.
+    const oldSecrets = [...current.oldSecrets, ...replaced]
+      .map((old) => ({ ...old, until: old.until < until && old.secret !== secret ? old.until : until }))
+      .filter((old) => old.until > now.toISOString())
     if (oldSecrets.length > MAX_OLD_SECRETS)
       throw new ServiceError(
         'conflict',
