@@ -60,7 +60,7 @@ export const createDeliveryMetrics = (deps: {
     const now = clock.now()
     const due = await findDueEndpoints(queue, now, new Date(0))
     const oldest = due.reduce((first, { dueAt }) => Math.min(first, dueAt), now.getTime())
-    return { count: due.length, waitedMs: now.getTime() - oldest }
+    return { count: new Set(due.map(({ endpointId }) => endpointId)).size, waitedMs: now.getTime() - oldest }
   }
   addGauges({ metrics, logger, query: findDue }, [
     {
