@@ -2,7 +2,7 @@ import { columnsOf, statement } from '@leadwire/service-kit'
 import type { Outcome } from '../attempt/make-attempt'
 import type { ClaimedDelivery } from './claim-deliveries'
 import type { DueEndpoint } from './due-endpoints'
-import { createLargeBodies } from './large-bodies'
+import { createLargeBodies, type LargeBody } from './large-bodies'
 import { type AttemptOptions, createAttemptRecorder, type Unmade } from './record-attempts'
 import type { Slots } from './slots'
 
@@ -39,19 +39,21 @@ export const createAttemptsInFlight = (
 
   const release = (unmade: ClaimedDelivery[]) => releaseClaims(database, ...columnsOf(unmade, 'id', 'claim'))
 
-  const make = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>): Promise<Outcome | Unmade> => {
+  const make = async (delivery: ClaimedDelivery, largeBody?: LargeBody): Promise<Outcome | Unmade> => {
     const finish = slots.start(delivery.endpointId)
     metrics.inFlight.inc()
     try {
-      if (largeBody) delivery.body = await largeBody
-      return await attempt(delivery)
+      const body = largeBody ? await largeBody : delivery.body
+      // Removed or erased since the claim: there is nothing to send.
+      if (!body) return { retryAt: null }
+      return await attempt(Object.assign(delivery, { body }))
     } finally {
       metrics.inFlight.dec()
       finish()
     }
   }
 
-  const run = async (delivery: ClaimedDelivery, largeBody?: Promise<Buffer>) => {
+  const run = async (delivery: ClaimedDelivery, largeBody?: LargeBody) => {
     try {
       const outcome = await make(delivery, largeBody)
       if (signal.aborted) return

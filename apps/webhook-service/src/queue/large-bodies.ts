@@ -9,8 +9,11 @@ const bodyOf = statement<{ body: Buffer }>('large-body')`
   SELECT CASE WHEN $2::boolean THEN coalesce(body_with_attributes, body) ELSE body END AS body
   FROM events WHERE id = $1 AND erased_at IS NULL`
 
+/** Undefined once its event was removed or erased. */
+export type LargeBody = Promise<Buffer | undefined>
+
 interface Body {
-  bytes: Promise<Buffer>
+  bytes: LargeBody
   length: number
   holders: number
   leave: () => void
@@ -26,11 +29,8 @@ export const createLargeBodies = (database: Database) => {
   // Nothing waits: claims are released instead. The first body of an account always enters.
   const enter = createFairQueue({ shareOf: (accounts) => Math.min(BYTES_OF_ACCOUNT, BYTES / accounts) })
 
-  const read = async ({ eventId, withAttributes }: Asked): Promise<Buffer> => {
-    const [event] = await bodyOf(database, eventId, withAttributes)
-    if (!event) throw new Error('the event was removed or erased')
-    return event.body
-  }
+  const read = async ({ eventId, withAttributes }: Asked): LargeBody =>
+    (await bodyOf(database, eventId, withAttributes))[0]?.body
 
   return {
     /** Holds the body of an event until `release`. Resolves to undefined while there is no room. */

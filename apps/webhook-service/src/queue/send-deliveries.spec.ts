@@ -105,6 +105,20 @@ test('without free sockets no attempt is spent: the same is made again a moment 
   expect(outcomes).toEqual(['ours', 'ours', null])
 })
 
+test('a large body that is erased behind its claim stops no other attempt', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  await database.query({ text: INSERT_DELIVERIES, values: [1] })
+  const body = Buffer.alloc(20_000)
+  await database.query({ text: 'UPDATE events SET body = $1, erased_at = now()', values: [body] })
+  sender = startSender(async () => outcome(null), { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 })
+  await eventually(async () =>
+    expect(await states()).toEqual([
+      { status: 'pending', attempt_count: 0, claim: expect.any(Number), count: 1 },
+    ]),
+  )
+  expect(sender.claimable(new Set()).claimable).toBeGreaterThan(0)
+})
+
 test('a retry that is due before the next poll starts without it', async () => {
   await database.query({ text: INSERT_ENDPOINTS, values: [1] })
   const attempted: number[] = []
