@@ -1,5 +1,5 @@
 import { type Delivery, Notification, NotificationRequested } from '@leadwire/contracts'
-import { type Database, statement } from '@leadwire/service-kit'
+import { type Database, statement, theRow } from '@leadwire/service-kit'
 import { listDeliveries } from '../deliveries/list-deliveries'
 import { findDelivery } from '../deliveries/retrieve-delivery'
 import { retryEither } from '../deliveries/retry-delivery'
@@ -12,8 +12,11 @@ const notificationsOf = async (database: Database, deliveries: Delivery[]): Prom
   const eventIds = deliveries.map(({ eventId }) => eventId)
   const events = await bodiesOf(database, eventIds)
   const bodies = new Map(events.map(({ id, body }) => [id, NotificationRequested.decode(body)]))
-  return deliveries.map((delivery) => {
-    const { subject, userId, userEmail, date, failure } = bodies.get(delivery.eventId)!
+  // Without those that were pruned meanwhile.
+  return deliveries.flatMap((delivery) => {
+    const event = bodies.get(delivery.eventId)
+    if (!event) return []
+    const { subject, userId, userEmail, date, failure } = event
     const endpointId = failure?.endpointId
     return Notification.fromPartial({ delivery, subject, userId, userEmail, date, endpointId })
   })
@@ -32,7 +35,7 @@ export const retrieveNotification: Operation<'retrieveNotification'> = async (
   { accountId, notificationId: deliveryId },
 ) => {
   const { delivery, attempts } = await findDelivery(notifications, { accountId, deliveryId }, 'notification')
-  const [notification] = await notificationsOf(notifications, [delivery])
+  const notification = theRow(await notificationsOf(notifications, [delivery]), 'notification')
   return { notification, attempts }
 }
 

@@ -97,6 +97,16 @@ test('a message that the server has and does not answer for is not sent again, u
   })
 })
 
+test('a notification that is pruned while it is read is in no list, and is not found', async () => {
+  await start()
+  await publish(notification())
+  const { notification: sent } = await retrieve()
+  await running.doors.rows('DELETE FROM notifications.events')
+  expect(await list()).toEqual([])
+  const key = { accountId: 1, notificationId: sent!.delivery!.id }
+  await expect(running.service.client.retrieveNotification(key)).rejects.toMatchObject({ code: 'not_found' })
+})
+
 test('a drain leaves what is not sent to another process, and sends nothing twice that may have been taken', async () => {
   const held: (() => void)[] = []
   const seen = { begun: 0, taken: 0 }
