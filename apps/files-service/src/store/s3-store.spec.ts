@@ -94,8 +94,12 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await encrypted.stop()
   })
 
-  test('refuses keys that MinIO does not know, as an internal error', async () => {
-    await expect(bucketStore('leadwire', { secretKey: 'wrong-secret' }).prepare()).rejects.toThrow('403')
+  test('with keys that MinIO does not know it is unavailable, and says why', async () => {
+    const store = bucketStore('leadwire', { secretKey: 'wrong-secret' })
+    await expect(store.prepare()).rejects.toThrow('403')
+    const [key, file] = [newKey(), await spool(SAMPLES['png']!)]
+    for (const work of [() => store.put(key, file), () => store.get(key), () => store.delete(key)])
+      await expect(work()).rejects.toMatchObject(UNAVAILABLE)
   })
 
   test('a bucket that is gone counts as unavailable until it is made again', async () => {

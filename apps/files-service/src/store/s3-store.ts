@@ -149,8 +149,10 @@ const bodyOf = async (response: IncomingMessage): Promise<string> => {
 
 const failure = (verb: string, key: string, { statusCode }: IncomingMessage, body: string) => {
   const error = new Error(`could not ${verb} ${key}: the store answered ${statusCode}: ${body}`)
-  // The bucket is gone, for instance with the store's disks. The readiness check creates it again.
-  return body.includes('NoSuchBucket') ? storeAway(error) : error
+  // The bucket is gone, for instance with the store's disks: the readiness check creates it again. Or the credentials are refused: the
+  // next ones may be valid.
+  const isAway = statusCode === 401 || statusCode === 403 || /NoSuchBucket|ExpiredToken/.test(body)
+  return isAway ? storeAway(error) : error
 }
 
 const requireStatus = async (status: number, verb: string, key: string, response: IncomingMessage) => {
