@@ -50,8 +50,9 @@ test('HEALTH_PORT is not HTTP_PORT', () => {
 })
 
 test('every error is reported at once', () => {
-  expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT: 'ftp://a', LOG_LEVEL: 'loud' })).toEqual({
-    S3_ENDPOINT: '"ftp://a" is no address such as http://127.0.0.1:9000',
+  const S3_ENDPOINT = 'http://key:secret@127.0.0.1:9000'
+  expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT, LOG_LEVEL: 'loud' })).toEqual({
+    S3_ENDPOINT: 'is no address such as http://127.0.0.1:9000',
     HTTP_PORT: 'is missing',
     HEALTH_PORT: 'is missing',
     SERVICE_TOKEN: expect.stringContaining('is missing'),

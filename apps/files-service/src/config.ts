@@ -21,20 +21,21 @@ type StoreLocation = { kind: 'directory'; path: string } | { kind: 's3'; bucket:
 // Amazon S3 user guide, "General purpose bucket naming rules".
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/?$/
 
+// Some write keys into these two, as other programs take them: no message repeats them.
 const storeLocation = makeValidator<StoreLocation>((text) => {
   const bucket = BUCKET.exec(text)?.[1]
   if (bucket !== undefined) return { kind: 's3', bucket }
   // The third slash: `file://folder` would name a host, and `file:folder` silently becomes /folder.
   if (text.startsWith('file:///') && URL.canParse(text))
     return { kind: 'directory', path: fileURLToPath(text) }
-  throw new TypeError(`"${text}" is neither file:///an/absolute/folder nor s3://bucket`)
+  throw new TypeError('is neither file:///an/absolute/folder nor s3://bucket')
 })
 
 /** Scheme, host and port; nothing more. */
 const s3Endpoint = makeValidator<URL | undefined>((text) => {
   const endpoint = URL.canParse(text) ? new URL(text) : undefined
   if (!/^https?:$/.test(endpoint?.protocol ?? '') || endpoint?.href !== `${endpoint?.origin}/`)
-    throw new TypeError(`"${text}" is no address such as http://127.0.0.1:9000`)
+    throw new TypeError('is no address such as http://127.0.0.1:9000')
   return endpoint
 })
 

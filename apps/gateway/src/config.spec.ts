@@ -135,5 +135,6 @@ test('every error is reported at once', () => {
     expect(Object.keys((error as ConfigError).errors).sort()).toEqual(
       ['PUBLIC_URL', 'TRUSTED_PROXIES', 'TIME_ZONE', 'PORT', ...Object.keys(NEEDED)].sort(),
     )
+    expect((error as ConfigError).message).not.toContain('user:pw')
   }
 })

@@ -5,7 +5,7 @@ import { makeValidator } from './config'
 export const publicUrl = makeValidator<string>((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
-    throw new TypeError(`"${text}" is no http(s) address without credentials, query and fragment`)
+    throw new TypeError('is no http(s) address without credentials, query and fragment')
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
 })
 
