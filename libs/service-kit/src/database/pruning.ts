@@ -31,14 +31,16 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
   })
   const lastRun = new Gauge({
     ...{ name: 'leadwire_pruning_last_run_timestamp_seconds', ...labels },
-    help: 'When this copy last found no more rows to remove, by what they are.',
+    help: 'When this copy last found no more rows to remove, or started, by what they are.',
   })
   const oldest = new Gauge({
     ...{ name: 'leadwire_pruning_oldest_seconds', ...labels },
     help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
   })
-  return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void =>
-    void loops.run(`old ${rows}`, runsApartMs, async () => {
+  return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void => {
+    // Without it the alert would not see that no run is ever completed.
+    lastRun.set({ rows }, Date.now() / 1000 - process.uptime())
+    loops.run(`old ${rows}`, runsApartMs, async () => {
       const result = await batch()
       pruned.inc({ rows }, result.rows)
       if (result.more) {
@@ -49,6 +51,7 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
       lastRun.setToCurrentTime({ rows })
       return false
     })
+  }
 }
 
 const KEYS_AT_ONCE = 1000

@@ -47,7 +47,7 @@ beforeAll(async () => {
     const text = await scrape()
     expect(text).toMatch(/^leadwire_webhook_attempts_total\{outcome="delivered".*\} 1$/m)
     expect(text).toMatch(/^leadwire_notification_attempts_total\{outcome="delivered".*\} 1$/m)
-    expect(text).toMatch(/^leadwire_pruning_last_run_timestamp_seconds\{rows="files"/m)
+    expect(text).toMatch(/^leadwire_pruned_rows_total\{rows="files"/m)
     return text
   })
 })
