@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
@@ -129,7 +129,7 @@ test.each([
   expect([from, header('From'), entry.organizer]).toEqual([sender, sender, `mailto:${sender}`])
 })
 
-test('without a mail server a message is a file', async () => {
+test('without a mail server a message is a file, of which an erasure leaves nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
   await start({}, { SMTP_URL: { folder: join(folder, 'mail') } })
   const event = notification()
@@ -138,5 +138,10 @@ test('without a mail server a message is a file', async () => {
   expect(await readdir(join(folder, 'mail'))).toEqual([`${event.eventId}.eml`])
   const text = await readFile(join(folder, 'mail', `${event.eventId}.eml`), 'utf8')
   expect(text).toContain('To: ')
+  await writeFile(join(folder, 'mail', `.${event.eventId}.eml`), 'To: half a message')
+  const { leadReference } = event
+  const erased = { accountId: 1, leadReference, eventIds: [event.eventId], tombstone: false }
+  await running.service.client.eraseLeadEvents(erased)
+  expect(await readdir(join(folder, 'mail'))).toEqual([])
   await rm(folder, { recursive: true })
 })

@@ -94,7 +94,9 @@ export const deleteMessagesFrom =
   (target: MailTarget) =>
   async (eventIds: string[]): Promise<void> => {
     if (!('folder' in target)) return
-    await Promise.all(eventIds.map((id) => rm(join(target.folder, `${id}.eml`), { force: true })))
+    // A full disk, or a kill, leaves the beginning of a message.
+    const names = eventIds.flatMap((id) => [`${id}.eml`, `.${id}.eml`])
+    await Promise.all(names.map((name) => rm(join(target.folder, name), { force: true })))
   }
 
 const NO_ANSWER = { status: null, response: null }
