@@ -94,8 +94,13 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- if eq $key "leads" }}
 {{- $_ := set $defaults "ASSETS_URL" (printf "%s/assets" $url) }}
 {{- end }}
+{{- /* Beside NAME_FILE a service refuses NAME. */}}
+{{- $inFiles := list }}
+{{- range (include "leadwire.podValues" (list $ $values) | fromYaml).extraEnv }}
+{{- $inFiles = append $inFiles (trimSuffix "_FILE" .name) }}
+{{- end }}
 {{- range $setting, $value := merge $settings (include "leadwire.tlsSettings" $ | fromYaml) $values.settings $defaults }}
-{{- if $value }}
+{{- if and $value (not (has $setting $inFiles)) }}
 {{ $setting }}: {{ $value | quote }}
 {{- end }}
 {{- end }}

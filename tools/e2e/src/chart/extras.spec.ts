@@ -170,8 +170,10 @@ suite('secrets', () => {
       { name: 'DATABASE_URL', value: 'postgresql://leads@db/leads' },
       { name: 'NATS_URL_FILE', value: '/vault/secrets/nats' },
       { name: 'LOG_LEVEL', value: 'debug' },
+      { name: 'IDEMPOTENCY_RETENTION_FILE', value: '/vault/secrets/retention' },
     ]
     const manifests = renderWith({ leads: { extraEnv } })
+    expect(named(manifests, 'ConfigMap', 'leads-service').data).not.toHaveProperty('IDEMPOTENCY_RETENTION')
     const secrets = [
       ['ENCRYPTION_KEYS', 'leadwire-secrets'],
       ['SERVICE_TOKEN', 'leadwire-secrets'],
@@ -179,7 +181,7 @@ suite('secrets', () => {
     const given = extraEnv.map(({ name, value }) => [name, value])
     expect(envOf(manifests, 'leads-service')).toEqual([...secrets, ...given])
     const ofJob = envOf(manifests, 'migrations-leads')
-    expect(ofJob.slice(-5)).toEqual([...secrets, ...given])
+    expect(ofJob.slice(-6)).toEqual([...secrets, ...given])
     expect(new Set(ofJob.map(([name]: string[]) => name)).size).toBe(ofJob.length)
   })
 
