@@ -53,7 +53,7 @@ export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = asy
   return { endpoint, recovery: await recoveryOf(database, endpointId) }
 }
 
-/** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays, for its deliveries. Throws not_found. */
+/** Deletes an endpoint, cancels its open deliveries and drops manual attempts. The row stays as long as its deliveries. Throws not_found. */
 export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
   dependencies,
   { accountId, endpointId },

@@ -8,11 +8,12 @@ import { endpointReports } from './0005-endpoint-reports'
 import { attributes } from './0007-attributes'
 import { heldAccounts } from './0008-held-accounts'
 import { storedBodies } from './0009-stored-bodies'
+import { deletedEndpoints } from './0010-deleted-endpoints'
 
 /** The schema of the database "webhooks", step by step. A step that changes deliveries changes them in both schemas. */
 export const migrations: Migration[] = [
   ...[schema, attemptReason, replays, endpointFilters, endpointReports, attributes],
-  ...[heldAccounts, storedBodies],
+  ...[heldAccounts, storedBodies, deletedEndpoints],
 ]
 
 /** Brings the database `webhooks` to the newest schema, and waits for it while it is unavailable. */

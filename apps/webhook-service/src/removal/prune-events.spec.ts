@@ -100,6 +100,36 @@ test('what is delivered goes after 30 days, what is exhausted and samples after 
   expect(await kept()).toEqual({ [HELD!]: ['held'] })
 })
 
+test('a deleted endpoint goes with its last delivery, and not before 90 days', async () => {
+  const service = await start()
+  receiver.answerWith({ status: 500 })
+  const [kept, unused, used] = [
+    await service.endpoint(1, receiver.url),
+    await service.endpoint(2, receiver.url),
+    await service.endpoint(3, receiver.url),
+  ]
+  await doors.publish(doors.event(1), doors.event(3))
+  await eventually(async () => {
+    expect(await doors.rows("SELECT id FROM deliveries WHERE status = 'exhausted'")).toHaveLength(2)
+    expect(await doors.rows('SELECT endpoint_id FROM endpoint_hours')).toHaveLength(2)
+  })
+  for (const [accountId, { id: endpointId }] of [[2, unused] as const, [3, used] as const])
+    await service.client.deleteWebhookEndpoint({ accountId, endpointId })
+  await service.stop()
+  const ids = () => doors.rows('SELECT id::int FROM endpoints ORDER BY id')
+  const age = (days: number) =>
+    doors.rows('UPDATE endpoints SET deleted_at = deleted_at - $1::interval', [`${days} days`])
+  await age(89.9)
+  await prune()
+  expect(await ids()).toEqual([kept, unused, used].map(({ id }) => ({ id })))
+  await age(0.2)
+  await prune()
+  expect(await ids()).toEqual([{ id: kept.id }, { id: used.id }])
+  await daysPass(90.1)
+  await prune()
+  expect(await ids()).toEqual([{ id: kept.id }])
+})
+
 test('a delivery that was held for long is kept for 30 days from its end', async () => {
   const service = await start()
   const { id } = await service.endpoint(1, receiver.url, { enabled: false })

@@ -58,11 +58,23 @@ const deleteDeadLetters = statement('delete-dead-letters')`
     SELECT event_id FROM dead_letters WHERE recorded_at < now() - $1::bigint * interval '1 ms'
     ORDER BY recorded_at LIMIT $2))`
 
+// Nothing shows a deleted endpoint but its deliveries. With it go its sealed secrets and headers.
+const deleteEndpoints = statement('delete-old-endpoints')`
+  WITH old AS MATERIALIZED (
+    SELECT id FROM endpoints p
+    WHERE deleted_at < now() - $1::bigint * interval '1 ms' AND NOT EXISTS (SELECT FROM deliveries WHERE endpoint_id = p.id)
+    ORDER BY deleted_at LIMIT $2
+    FOR UPDATE SKIP LOCKED
+  ), hours_of_old AS (
+    DELETE FROM endpoint_hours WHERE endpoint_id = ANY (ARRAY (SELECT id FROM old))
+  )
+  DELETE FROM endpoints WHERE id = ANY (ARRAY (SELECT id FROM old))`
+
 const ageOfOldest = statement<{ age: number }>('oldest-event')`
   SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
   FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
 
-/** `batch` removes old deliveries with their attempts, and events without any. Open deliveries stay. */
+/** `batch` removes old deliveries with their attempts, and events and deleted endpoints without any. Open deliveries stay. */
 export const createPruneEvents = (
   database: Database,
   // How long deliveries are kept once they are done: delivered and cancelled ones; exhausted ones and those of samples.
@@ -83,6 +95,7 @@ export const createPruneEvents = (
       const removed = await deleteEvents(tx, ...given)
       keepEvents.send(tx, ...given, firstMs)
       deleteDeadLetters.send(tx, exhaustedMs, limits.events)
+      deleteEndpoints.send(tx, Math.max(doneMs, exhaustedMs), limits.events)
       const isWhole = deliveries.length < limits.deliveries
       return {
         rows: deliveries.length + removed.length,
