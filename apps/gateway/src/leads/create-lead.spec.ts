@@ -114,16 +114,11 @@ test.each<[field: string, value: unknown, message: string]>([
   ['postcode', 'BFPO 12345', 'The postcode format is invalid.'],
   ['postcode', 'FIQQ 1ZY', 'The postcode format is invalid.'],
   ['postcode', 'ABCD 1ZZ', 'The postcode format is invalid.'],
-  ...[
-    ['sw1a oaa', 'SW1A 0AA'],
-    ['SWO 1AA', 'SW0 1AA'],
-    ['OX1OAA', 'OX1 0AA'],
-    ['BFPO 6O', 'BFPO 60'],
-    ['GIR OAA', 'GIR 0AA'],
-  ].map(([given, meant]): [string, unknown, string] => [
+  // Without the value: what an import refuses is kept for 30 days.
+  ...['sw1a oaa', 'SWO 1AA', 'OX1OAA', 'BFPO 6O', 'GIR OAA'].map((given): [string, unknown, string] => [
     'postcode',
     given,
-    `The postcode format is invalid. With a zero in place of the letter O it is ${meant}.`,
+    'The postcode format is invalid. It has the letter O in place of a zero.',
   ]),
   ['postcode', '12345', 'The postcode format is invalid.'],
   ['postcode', 'SW1A 1AA 1', 'The postcode format is invalid.'],

@@ -19,7 +19,7 @@ const hintOf = ({ data, params }: ErrorObject): string => {
     .padStart(4, '0')
   if (invisible) return ` It has the invisible character U+${invisible}.`
   const meant = (params as { format?: string }).format === 'postcode' && postcodeWithZero(data)
-  return meant ? ` With a zero in place of the letter O it is ${meant}.` : ''
+  return meant ? ' It has the letter O in place of a zero.' : ''
 }
 
 const typeMessage = (label: string, type: string | string[]) => {
