@@ -55,6 +55,13 @@ const optionsFor = async (options: string) => {
   return asked[0]!.lead!.quotes[0]!.items[0]!.options
 }
 
+test('of many keys that are not allowed some are named, and of a long one the beginning', async () => {
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`K${n}`, 1]))
+  const { statusCode, body } = await create({ ...LEAD, attributes: { ['k'.repeat(5000)]: [], ...many } })
+  expect(statusCode).toBe(422)
+  expect(body.length).toBeLessThan(5000)
+})
+
 test('everything a lead can carry is passed on', async () => {
   const visitor = {
     value: '4500',

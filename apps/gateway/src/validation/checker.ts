@@ -5,6 +5,7 @@ import { addErrors } from './errors'
 import { FORMATS } from './formats'
 import { messageOf } from './messages'
 import { normalise } from './normalise'
+import { nameOf } from './text-errors'
 
 /** A well-formed request body with unchecked fields. */
 export interface Body {
@@ -32,7 +33,7 @@ const fieldOf = ({ instancePath, keyword, params }: ErrorObject): string => {
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (keyword === 'required') parts.push((params as { missingProperty: string }).missingProperty)
-  return parts.join('.')
+  return parts.reduce((path, part) => nameOf(path && `${path}.`, part), '')
 }
 
 const errorsOf = (found: ErrorObject[]): FieldErrors => {

@@ -30,18 +30,19 @@ const convert = (value: unknown, type: string, schema: TSchema): unknown => {
 export const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && isInvisible(value))
 
+/** One more than allowed is enough for the error; a million would be a million errors. */
+const cut = <One>(list: One[], max = Number.MAX_SAFE_INTEGER) => list.slice(0, max + 1)
+
 const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknown => {
   const value = source === 'form' && typeof given === 'string' ? [given] : given
   if (!Array.isArray(value)) return value
-  // One more than allowed is enough for the error; a million would be a million errors.
-  const kept = value.slice(0, (schema['maxItems'] ?? Number.MAX_SAFE_INTEGER) + 1)
-  return kept.map((item) => normalise(schema['items'], item, source))
+  return cut(value, schema['maxItems']).map((item) => normalise(schema['items'], item, source))
 }
 
 const normaliseObject = (schema: TSchema, value: unknown, source: Source): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   // An object without named fields (options) stays as it is.
-  if (!schema['properties']) return value
+  if (!schema['properties']) return Object.fromEntries(cut(Object.entries(value), schema['maxProperties']))
   const properties = schema['properties'] as Record<string, TSchema>
   const given = value as Record<string, unknown>
   const fields: Record<string, unknown> = {}

@@ -11,7 +11,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 
 const isRefused = (text: string) => text.includes('\0') || LONE_SURROGATE.test(text)
 
-const nameOf = (path: string, key: string) => {
+export const nameOf = (path: string, key: string): string => {
   const name = `${path}${key}`
   return name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name
 }
