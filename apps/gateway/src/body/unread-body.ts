@@ -25,7 +25,7 @@ const waitsToSend = (request: IncomingMessage): boolean =>
   expects(request) && !continued.has(request) && request.readableLength === 0
 
 const tooLong = ({ headers, routeOptions }: FastifyRequest): ProblemError | undefined => {
-  const isForm = headers['content-type']?.startsWith('multipart/')
+  const isForm = /^multipart\//i.test(headers['content-type'] ?? '')
   const limit = isForm ? (routeOptions.config.maxFormBytes ?? MAX_FORM_BYTES) : routeOptions.bodyLimit!
   return Number(headers['content-length'] ?? 0) > limit
     ? new ProblemError('too-large', `The body may not be larger than ${limit / MEBIBYTE} MiB.`)
