@@ -63,6 +63,16 @@ test('each token has its own share', async () => {
   for (const status of [200, 200, 429]) expect(await statusOf('read')).toBe(status)
 })
 
+test('pages of a publishable token can read it', async () => {
+  const headers = { authorization: 'Bearer form', origin: 'https://www.example.com' }
+  for (const status of [422, 422, 429]) {
+    const answer = await gateway.send({ method: 'POST', url: '/leads', headers })
+    expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([
+      ...[status, headers.origin],
+    ])
+  }
+})
+
 test('after the window all is there again', async () => {
   for (const status of [200, 200, 429]) expect((await gateway.send({ url: LEAD })).statusCode).toBe(status)
   nowMs += 59_999

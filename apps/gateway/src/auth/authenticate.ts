@@ -75,13 +75,14 @@ export const createAuthenticate = (
       return done(authorize(request, verified, access))
     const authorizeAndCount = async () => {
       const found = await verified
-      const refusal = authorize(request, found, access)
+      const ofPage = found && isPublishable(found) ? found : undefined
+      // First: a page can then read each refusal.
+      const foreign = ofPage && refuseOrigin(request, reply, ofPage)
+      const refusal = authorize(request, found, access) ?? foreign
       // One of a suspended account is not counted.
       if (request.principal) await countRequest?.(request, reply)
-      if (refusal || !found || !isPublishable(found)) return refusal
-      const foreign = refuseOrigin(request, reply, found)
-      if (!foreign) await countCapture(request, reply)
-      return foreign
+      if (ofPage && !refusal) await countCapture(request, reply)
+      return refusal
     }
     authorizeAndCount().then(done, done)
   }

@@ -17,7 +17,7 @@ export const createFindToken =
     const found = await verifyToken(token)
     if (!found || !isPublishable(found)) throw new ServiceError('not_found', 'There is no such token.')
     request.principal = found
-    if (found.suspended) throw new ProblemError('account-suspended', 'The account of the token is suspended.')
     const refusal = request.headers.origin === undefined ? undefined : refuseOrigin(request, reply, found)
     if (refusal) throw refusal
+    if (found.suspended) throw new ProblemError('account-suspended', 'The account of the token is suspended.')
   }
