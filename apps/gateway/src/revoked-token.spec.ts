@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,8 +14,13 @@ const TOKEN = {
   ...{ name: 'Spec', origins: [], expiresAtMs: undefined, expiresAt: undefined },
 }
 
+// Of a website's form.
+const FORM_HASH = hash('sha256', 'form', 'hex')
+const ORIGINS = ['https://www.example.com']
+
 let gateway: RunningGateway
 let isRevoked: boolean
+let created: number
 let isUploading: boolean
 let deleted: string[]
 
@@ -24,13 +30,21 @@ beforeAll(async () => {
   gateway = await startGateway({
     accounts: {
       verifyTokens: async ({ hashes }) => ({
-        results: hashes.map(() => ({ token: isRevoked ? undefined : TOKEN })),
+        results: hashes.map((of) => {
+          const isForm = Buffer.from(of).toString('hex') === FORM_HASH
+          return { token: isRevoked ? undefined : { ...TOKEN, origins: isForm ? ORIGINS : [] } }
+        }),
       }),
     },
     // Neither an export nor an import ends.
     leads: {
       exportLeads: async ({ after = 0 }: ExportLeadsRequest) => ({ leads, nextAfter: after + 200 }),
       checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
+      createLeads: async ({ leads }) => {
+        created += leads.length
+        const value = Buffer.from('{"data":{"reference":"r"}}')
+        return { results: leads.map(() => ({ result: { $case: 'body' as const, value } })) }
+      },
     },
     imports: {
       retrieveImport: async () => ({
@@ -60,23 +74,26 @@ const begin = (method: string, path: string, headers = {}): ClientRequest => {
 const answered = async (request: ClientRequest): Promise<IncomingMessage> =>
   (await once(request, 'response'))[0]
 
-const expectToken = (status: number) =>
+const expectStatus = (path: string, status: number) =>
   eventually(async () => {
-    const response = await answered(begin('GET', '/token').end())
+    const response = await answered(begin('GET', path).end())
     response.resume()
     expect(response.statusCode).toBe(status)
   })
 
-const revoke = () => {
+const revoke = async () => {
   isRevoked = true
-  return expectToken(401)
+  await expectStatus('/token', 401)
+  await expectStatus('/capture/form/stamp', 404)
 }
 
 beforeEach(async () => {
   isRevoked = false
+  created = 0
   isUploading = false
   deleted = []
-  await expectToken(200)
+  await expectStatus('/token', 200)
+  await expectStatus('/capture/form/stamp', 200)
 })
 
 test.each(['/manage/exports', '/manage/imports/1/events'])('%s breaks off', async (path) => {
@@ -85,16 +102,25 @@ test.each(['/manage/exports', '/manage/imports/1/events'])('%s breaks off', asyn
   await Promise.all([revoke(), expect(end).rejects.toMatchObject({ code: 'ECONNRESET' })])
 })
 
-test('a file that was on its way is not recorded, and its bytes are deleted', async () => {
-  const name = ['--b', 'Content-Disposition: form-data; name="name"', '', 'Note', '']
+const FIELDS = {
+  ...{ name: 'Note', first_name: 'Ada', last_name: 'Byron', email: 'a@example.com', phone: '020 7946 0000' },
+  postcode: 'SW1A 1AA',
+}
+
+test.each([
+  [`/leads/${REFERENCE}/attachments`, 401],
+  ['/capture/form', 404],
+])('a file that was on its way to %s is not recorded, and its bytes are deleted', async (path, status) => {
+  const fields = Object.entries(FIELDS).flatMap(([name, value]) => [
+    ...['--b', `Content-Disposition: form-data; name="${name}"`, '', value],
+  ])
   const file = ['--b', 'Content-Disposition: form-data; name="file"; filename="a.txt"', '', 'byt']
-  const headers = { 'content-type': 'multipart/form-data; boundary=b' }
-  const request = begin('POST', `/leads/${REFERENCE}/attachments`, headers)
+  const request = begin('POST', path, { 'content-type': 'multipart/form-data; boundary=b' })
   const response = answered(request)
-  request.write([...name, ...file].join('\r\n'))
+  request.write([...fields, ...file].join('\r\n'))
   await eventually(() => expect(isUploading).toBe(true))
   await revoke()
   request.end('es\r\n--b--\r\n')
-  expect((await response).statusCode).toBe(401)
+  expect([(await response).statusCode, created]).toEqual([status, 0])
   expect(deleted).toEqual(['/files/attachments/1.txt'])
 })

@@ -142,6 +142,7 @@ const SENT_BACK = {
 export const captureLead = (app: FastifyInstance, dependencies: Dependencies): void => {
   const { createCheck, countCapture, limitRequests } = dependencies
   const check = createCheck(CaptureForm)
+  const findToken = createFindToken(dependencies)
   const limit = limitRequests({ bodyLimit: BODY_LIMIT, isBatched: true })
 
   const leadOf = (request: FastifyRequest, form: ReceivedForm) => {
@@ -178,6 +179,8 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     // From now: the form may have taken long to arrive.
     const limits = { ...limitsOf(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
     try {
+      // Meanwhile it may have been revoked.
+      await findToken.call(app, request, reply)
       const { reference } = await createLead(reply, form, limits)
       await attachFiles(dependencies, request, reference, form.files, limits)
       return reference
@@ -192,7 +195,7 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     config: { maxFormBytes: MAX_FORM_BYTES },
     schema: { ...DESCRIPTION, response: { ...(DESCRIPTION.response as object), 303: SENT_BACK } },
     onRequest: [
-      createFindToken(dependencies),
+      findToken,
       countCapture,
       async function (request, reply) {
         if (!isMultipart(request)) await limit.call(this, request, reply)
