@@ -153,7 +153,7 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     const allErrors = addErrors(invalid, other.errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const isSpam =
-      (honeypot !== undefined && !isEmpty(fields[honeypot])) ||
+      (honeypot !== undefined && ![fields[honeypot]].flat().every(isEmpty)) ||
       (value.stamp !== undefined && isOfProgram(value.stamp, dependencies, tokenId))
     return capturedLead(visitorOf(request), value, { attributes: other.attributes, isSpam })
   }

@@ -4,6 +4,8 @@ import { PNG, SAMPLES } from '../files/samples.fixture'
 import { joinStage, type SharedStage, type Tenant } from '../stage.fixture'
 import { FORM, publish, RETURN_URL, referenceOf } from './capture.fixture'
 
+const URLENCODED = 'application/x-www-form-urlencoded'
+
 let stage: SharedStage
 let tenant: Tenant
 let form: Awaited<ReturnType<typeof publish>>
@@ -151,7 +153,12 @@ describe('the same form again', () => {
 describe('programs', () => {
   test('who fills in the honeypot sends spam', async () => {
     expect(await leadOf(await form.send({ form: { ...FORM, fax: '1' } }))).toMatchObject({ status: 'spam' })
-    expect(await leadOf(await form.send({ form: { ...FORM, fax: ' ' } }))).toMatchObject({ status: 'open' })
+    const twiceEmpty = {
+      body: `${new URLSearchParams(FORM)}&fax=&fax=`,
+      headers: { 'content-type': URLENCODED },
+    }
+    for (const empty of [{ form: { ...FORM, fax: ' ' } }, twiceEmpty])
+      expect(await leadOf(await form.send(empty))).toMatchObject({ status: 'open' })
   })
 
   test('who sends at once, or makes up a stamp, sends spam', async () => {
