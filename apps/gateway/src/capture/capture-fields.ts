@@ -41,10 +41,10 @@ const attributeKey = (field: string): string => {
 }
 
 const attributeText = (value: unknown): string => {
-  if (typeof value === 'string') return manyLines(value).trim()
-  return Array.isArray(value) && value.every((one) => typeof one === 'string')
-    ? value.join(', ')
-    : JSON.stringify(value)
+  const texts = [value].flat()
+  if (!texts.every((one) => typeof one === 'string')) return JSON.stringify(value)
+  const kept = texts.map((text) => manyLines(text).trim()).filter((text) => !isInvisible(text))
+  return kept.join(', ')
 }
 
 /** A form's other fields. */
