@@ -60,6 +60,9 @@ export const attributesOf = (
     const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === null
     const kept = isPlain ? value : attributeText(value)
     if (kept === null || (typeof kept === 'string' && isInvisible(kept))) continue
+    // As in `attributes` elsewhere: it would be another number.
+    if (typeof kept === 'number' && Math.abs(kept) > Number.MAX_SAFE_INTEGER)
+      errors[field] = [`The field may not be a number beyond ${Number.MAX_SAFE_INTEGER}.`]
     count += 1
     if (count > MAX_ATTRIBUTES)
       return { attributes, errors: { [field]: [`A form may have ${MAX_ATTRIBUTES} fields of its own.`] } }

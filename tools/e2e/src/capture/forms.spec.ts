@@ -81,6 +81,9 @@ test('too many and too large ones are refused', async () => {
     const { headers } = await form.send({ multipart: parts({ ...FORM, ...fields }) })
     expect(headers['location']).toMatch(new RegExp(`error=invalid&field=${field}$`))
   }
+  // It would be another number.
+  const { headers } = await form.send({ json: { ...FORM, ad_id: 2 ** 53 } })
+  expect(headers['location']).toMatch(/error=invalid&field=ad_id$/)
 })
 
 test('a page is not sent a field with a name that no header can have', async () => {
