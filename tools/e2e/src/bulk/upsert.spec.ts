@@ -64,6 +64,14 @@ test('a test token makes no test lead of one that is there, unless it says so', 
     expect((await put('a', json, tenant, { token })).json.data['test']).toBe(expected)
 })
 
+test('what is shown of a lead with the status test, sent back, changes nothing', async () => {
+  const { json, headers } = await put('a', { ...LEAD, status: 'test' })
+  const again = await put('a', await managed(json.data.reference))
+  expect([again.status, again.headers['etag']]).toEqual([200, headers['etag']])
+  await put('a', { status: 'open', test: true })
+  expect(await managed(json.data.reference)).toMatchObject({ status: 'open', test: 1 })
+})
+
 test('attributes keep line breaks, lose control characters, and take no number that would change', async () => {
   const { json } = await put('a', { ...LEAD, attributes: { note: 'one\u0007\r\ntwo' } })
   expect(await managed(json.data.reference)).toMatchObject({ attributes: { note: 'one\r\ntwo' } })

@@ -94,7 +94,10 @@ const merge = (before: Partial<NewLead>, asked: NewLead, given: string[]): Parti
   const names = (Object.keys(before) as (keyof NewLead)[]).filter((name) => given.includes(snakeCase(name)))
   const set = Object.fromEntries(names.map((name) => [name, asked[name]]))
   if ('attributes' in set) set['attributes'] = mergeAttributes(before.attributes, asked.attributes)
-  return { ...before, ...set }
+  const after: Partial<NewLead> = { ...before, ...set }
+  // With this status it is shown as one, marked or not.
+  if (before.status === 'test' && after.status === 'test' && after.test) after.test = before.test ?? false
+  return after
 }
 
 type Deps = JsonSettings & {
