@@ -49,6 +49,7 @@ test('with If-Match nothing is written unless the lead is what the client knows'
   const etag = String(headers['etag'])
   expect([await write(etag, { value: 1 }), await write(etag, { value: 2 })]).toEqual([200, 412])
   expect([await write('*', { value: 3 }), await write('garbage', { value: 4 })]).toEqual([200, 400])
+  expect(await write(etag, { user_id: 999_999 })).toBe(422)
   expect((await put('a', {})).json.data['value']).toBe(3)
 })
 

@@ -166,8 +166,6 @@ const changeLead = async (found: Found, deps: Deps) => {
   const { item, row, lead } = found
   const { tx, events, jsonFormat } = deps
   const { accountId, actor, traceparent } = item
-  const mismatch = matchError(item.lead!.upsert!.ifMatch, row.version)
-  if (mismatch) return { fields: [], outcome: mismatch }
   const before = newLeadOf(lead, row)
   const after = merge(before, item.lead!, item.lead!.upsert!.given)
   const changes = await fieldChanges(tx, accountId, before, after)
@@ -176,14 +174,15 @@ const changeLead = async (found: Found, deps: Deps) => {
     const body = leadBody(leadJsonOf(shown, jsonFormat))
     return { fields, outcome: { body, replayed: false, version, created: false } }
   }
-  if (changes.length === 0) return answer(lead, row.version)
   const quotes = fields.includes('quotes') ? after.quotes! : []
   const complete: CreateLead = {
     ...item,
     lead: { ...item.lead!, ...after, userId: item.lead!.userId, quotes },
   }
-  const refused = deps.refusalOf(item, complete)
-  if (refused) return { fields: [], outcome: refused }
+  const refused = changes.length > 0 ? deps.refusalOf(item, complete) : undefined
+  const outcome = refused ?? matchError(item.lead!.upsert!.ifMatch, row.version)
+  if (outcome) return { fields: [], outcome }
+  if (changes.length === 0) return answer(lead, row.version)
   const changed = await changedLead(complete, found, deps)
   if (!fields.includes('quotes')) changed.quotes = lead.quotes
   const json = leadJsonOf(changed, jsonFormat)
