@@ -238,7 +238,13 @@ test.each([
     { expires_at: '2999-01-01T00:00:00' },
     { expires_at: ['The expires at is not a valid date (ISO 8601 with its offset).'] },
   ],
-  [{ expires_at: '2020-01-01T00:00:00Z' }, { expires_at: ['The expires at must be a date in the future.'] }],
+  [
+    { name: '', expires_at: '2020-01-01T00:00:00Z' },
+    {
+      name: ['The name field is required.'],
+      expires_at: ['The expires at must be a date in the future.'],
+    },
+  ],
 ])('a token with %j is refused', async (change, errors) => {
   const { status, body } = await call('POST', 'tokens', { name: 'Form', scopes: ['leads'], ...change })
   expect([status, body.errors]).toEqual([422, errors])

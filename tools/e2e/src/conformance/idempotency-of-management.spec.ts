@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { eventually } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
 import { PNG } from '../files/samples.fixture'
@@ -143,6 +144,19 @@ test.each([
     422,
     { errors: { idempotency_key: [expect.any(String)] } },
   ])
+})
+
+test.each([
+  ['has expired', 0],
+  ['expires soon', 14 * 86_400_000],
+])('a token that %s since is answered as it was', async (_what, later) => {
+  const expires_at = new Date(Date.now() + later + 2000).toISOString()
+  const create = () =>
+    post('/manage/tokens', { name: 'Short', scopes: ['leads'], expires_at }, `short ${later}`)
+  const first = await create()
+  await pause(2100)
+  const again = await create()
+  expect([first.status, again.status, again.text]).toEqual([200, 200, first.text])
 })
 
 test('a refusal is not saved', async () => {
