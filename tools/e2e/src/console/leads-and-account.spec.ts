@@ -114,6 +114,31 @@ describeConsole('leads and the account in the console', start, (world) => {
     await world.inspect('notifications')
   })
 
+  test('a change of a lead neither undoes what others change meanwhile, nor is undone by it', async () => {
+    world.expected = [INVALID]
+    await newUser()
+    const { reference } = await world.tenant.createLead()
+    const change = (json: object) => world.tenant.send('PATCH', `/leads/${reference}`, { json })
+    await open(`/leads/${reference}`)
+    await label('Value in pounds').fill('£4,500')
+    await button('Save').click()
+    await main().getByText('The value must be an integer.').waitFor()
+    await label('Value in pounds').fill('4500')
+    await label('Assign to').selectOption('Sam Bay (sam@example.com)')
+    await label('Notify the assigned user').check()
+    await button('Save').click()
+    await row('none → sam@example.com').waitFor()
+    await change({ value: 700 })
+    await main().getByText('£700', { exact: true }).waitFor()
+    await label('Status').selectOption('Lost')
+    await change({ status: 'sold' })
+    await heading('Bay window Sold').waitFor()
+    await button('Save').click()
+    await heading('Bay window Lost').waitFor()
+    expect(await get(`/leads/${reference}`)).toMatchObject({ status: 'lost', value: 700 })
+    expect(await list(`/manage/notifications?lead_reference=${reference}`)).toHaveLength(1)
+  })
+
   test('a lead has its quotes, appointments, callbacks, files and deliveries', async () => {
     const { receiver } = await world.tenant.listen({ description: 'CRM' })
     const { id } = await newUser()
