@@ -31,9 +31,9 @@ export const useLive = <Data,>(
   load: (signal: AbortSignal) => Promise<Data>,
   everyMs = REFRESH_MS,
 ): Live<Data> => {
-  const [{ data, problem }, setState] = useState<{ data?: Data; problem?: Problem }>({})
-  const latest = useRef(load)
-  latest.current = load
+  const [{ data, problem }, setState] = useState<{ of?: string; data?: Data; problem?: Problem }>({})
+  const latest = useRef({ key, load })
+  latest.current = { key, load }
   const running = useRef<AbortController>()
 
   const refresh = useCallback(async () => {
@@ -41,15 +41,17 @@ export const useLive = <Data,>(
     running.current?.abort()
     running.current = new AbortController()
     const { signal } = running.current
+    const { key: of, load } = latest.current
     try {
-      const loaded = await latest.current(signal)
+      const loaded = await load(signal)
       if (signal.aborted) return
-      setState({ data: loaded })
+      setState({ of, data: loaded })
       freshness.value = { updatedAt: Date.now() }
     } catch (error) {
       if (signal.aborted) return
       const failed = asProblem(error)
-      setState((before) => ({ data: before.data, problem: failed }))
+      // What was loaded for another key would pass for what could not be loaded.
+      setState((before) => ({ of, data: before.of === of ? before.data : undefined, problem: failed }))
       if (freshness.value) freshness.value = { updatedAt: freshness.value.updatedAt, problem: failed }
     }
   }, [])

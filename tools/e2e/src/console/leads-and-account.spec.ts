@@ -68,6 +68,20 @@ describeConsole('leads and the account in the console', start, (world) => {
     expect(await row('Door').count()).toBe(0)
   })
 
+  test('what can not be loaded shows no leads of before, and what no field is for is said', async () => {
+    world.expected = [/ERR_FAILED/, INVALID]
+    await world.tenant.createLead()
+    await open('/leads')
+    await row('Bay window').waitFor()
+    await world.page.route('**/leads?*', (route) => route.abort())
+    await label('Status').selectOption('Sold')
+    await main().getByText('The API could not be reached.').waitFor()
+    expect(await row('Bay window').count()).toBe(0)
+    await world.page.unroute('**/leads?*')
+    await button('Try again').click()
+    await main().getByText('No lead matches.').waitFor()
+  })
+
   test('a list goes on by its cursor', async () => {
     for (let index = 1; index <= 21; index++) await world.tenant.createLead({ name: `Lead ${index}.` })
     await open('/leads?status=open')
