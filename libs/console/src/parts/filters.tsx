@@ -54,6 +54,7 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
     event.preventDefault()
     apply()
   }
+  const unknown = Object.keys(errors).filter((field) => filters.every(({ name }) => name !== field))
   const none = Object.fromEntries(filters.map(({ name }) => [name, '']))
   const rare = filters.filter(({ isRare }) => isRare)
   const field = ({ name, label, options, none: unfiltered = 'All', isMoment }: Filter) => (
@@ -86,6 +87,11 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
             </button>
           )}
         </div>
+        {unknown.map((field) => (
+          <p key={field} class="error" role="alert">
+            {errors[field]!.join(' ')}
+          </p>
+        ))}
         {rare.length > 0 && (
           <details open={rare.some(({ name }) => query.get(name))}>
             <summary>More filters</summary>

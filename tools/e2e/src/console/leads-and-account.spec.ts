@@ -80,6 +80,8 @@ describeConsole('leads and the account in the console', start, (world) => {
     await world.page.unroute('**/leads?*')
     await button('Try again').click()
     await main().getByText('No lead matches.').waitFor()
+    await world.page.goto(`${world.stage.system.baseUrl}/console/leads?cursor=lost`)
+    await main().getByRole('alert').getByText('The cursor').waitFor()
   })
 
   test('a list goes on by its cursor', async () => {
