@@ -15,7 +15,9 @@ export const consolePath = new URL('..', here).pathname.replace(/\/$/, '')
 
 const send: typeof fetch = async (input, init) => {
   const response = await fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
-  if (response.status === 401) signOut('The token is not valid: it is unknown, revoked or expired.')
+  // The answer to a request of an earlier token says nothing of this one.
+  if (response.status === 401 && (input as Request).headers.get('authorization') === `Bearer ${token.value}`)
+    signOut('The token is not valid: it is unknown, revoked or expired.')
   return response
 }
 

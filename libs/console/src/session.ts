@@ -18,9 +18,10 @@ export const signIn = (given: string, everywhere: boolean): void => {
   token.value = given
 }
 
+/** Deletes the token, and with it, unless it ended by itself, the one of the other tabs. */
 export const signOut = (because?: string): void => {
-  sessionStorage.removeItem(KEPT_AS)
-  localStorage.removeItem(KEPT_AS)
+  for (const storage of [sessionStorage, localStorage])
+    if (!because || storage.getItem(KEPT_AS) === token.value) storage.removeItem(KEPT_AS)
   endedBecause.value = because
   token.value = null
 }

@@ -6,6 +6,8 @@ describeConsole('a portal link in the console', joinStage, (world) => {
   const { heading } = world
   const button = (name: string) => world.page.getByRole('button', { name, exact: true })
   const link = (name: string) => world.page.getByRole('link', { name, exact: true })
+  const share = async (id: number) =>
+    (await world.tenant.send<{ url: string }>('POST', `/manage/webhook-endpoints/${id}/portal`)).url
 
   test('it shows its endpoint and the deliveries of it alone, and opens once', async () => {
     world.expected = [/403/, /401/, /404/]
@@ -61,5 +63,22 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await heading('Sign in').waitFor()
     await world.page.getByText(/The link can't be opened/).waitFor()
     expect(world.page.url()).toBe(`${baseUrl}/console`)
+  })
+
+  test('its end ends no other tab', async () => {
+    world.expected = [/401/, /404/]
+    const { id } = await world.tenant.listen({ description: 'Partner' })
+    await world.open()
+    await heading('Endpoints').waitFor()
+    const own = world.page
+    const partner = await own.context().newPage()
+    await partner.goto(await share(id))
+    await partner.getByRole('heading', { level: 1, name: /^Partner/ }).waitFor()
+    const tokens = await world.tenant.send<{ id: number; endpoint_id: number }[]>('GET', '/manage/tokens')
+    const session = tokens.find((token) => token.endpoint_id === id)!
+    await world.tenant.send('DELETE', `/manage/tokens/${session.id}`)
+    await partner.getByText('The token is not valid').waitFor()
+    await own.reload()
+    await heading('Endpoints').waitFor()
   })
 })
