@@ -12,6 +12,8 @@ export const endedBecause = signal<string>()
 
 /** `everywhere`: in all tabs of this browser, until the reader signs out; else in this tab alone. */
 export const signIn = (given: string, everywhere: boolean): void => {
+  // One that this tab keeps would come first after a reload.
+  sessionStorage.removeItem(KEPT_AS)
   const storage = everywhere ? localStorage : sessionStorage
   storage.setItem(KEPT_AS, given)
   endedBecause.value = undefined

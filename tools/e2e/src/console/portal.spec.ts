@@ -65,7 +65,7 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     expect(world.page.url()).toBe(`${baseUrl}/console`)
   })
 
-  test('its end ends no other tab', async () => {
+  test('its end ends no other tab, and what is signed in with after it stays', async () => {
     world.expected = [/401/, /404/]
     const { id } = await world.tenant.listen({ description: 'Partner' })
     await world.open()
@@ -80,5 +80,15 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await partner.getByText('The token is not valid').waitFor()
     await own.reload()
     await heading('Endpoints').waitFor()
+
+    await partner.goto(await share(id))
+    await partner.getByRole('heading', { level: 1, name: /^Partner/ }).waitFor()
+    await partner.goto(`${world.stage.system.baseUrl}/console/endpoints#portal=lw_live_opened`)
+    await partner.getByText(/The link can't be opened/).waitFor()
+    await partner.getByLabel('Token', { exact: true }).fill(world.tenant.token)
+    await partner.getByRole('button', { name: 'Sign in' }).click()
+    await partner.getByRole('link', { name: 'Tokens' }).waitFor()
+    await partner.reload()
+    await partner.getByRole('link', { name: 'Tokens' }).waitFor()
   })
 })
