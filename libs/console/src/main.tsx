@@ -13,4 +13,6 @@ if (link) {
   history.replaceState(null, '', consolePath)
   await openPortal(link)
 }
+// A link that is pasted where only the part behind the # differs loads no page.
+addEventListener('hashchange', () => location.hash.startsWith('#portal=') && location.reload())
 render(<App />, document.body)

@@ -63,6 +63,8 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await heading('Sign in').waitFor()
     await world.page.getByText(/The link can't be opened/).waitFor()
     expect(world.page.url()).toBe(`${baseUrl}/console`)
+    await world.page.goto(await share(id))
+    await heading(/^Partner of ours/).waitFor()
   })
 
   test('its end ends no other tab, and what is signed in with after it stays', async () => {
