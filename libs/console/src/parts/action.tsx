@@ -30,9 +30,12 @@ const Asking = ({ label, run, question, ...look }: ActionProps & { question: Que
   const dialog = useRef<HTMLDialogElement>(null)
   const close = () => dialog.current?.close()
   const { title, content, yes, names = [] } = question
+  const [runs, setRuns] = useState(0)
   const form = useForm(async (fields) => {
     await run(fields)
     close()
+    // The next time its fields have what is true then.
+    setRuns(runs + 1)
   }, names)
   return (
     <>
@@ -42,7 +45,7 @@ const Asking = ({ label, run, question, ...look }: ActionProps & { question: Que
       <dialog ref={dialog} class="card" aria-label={title}>
         <form class="padded" aria-busy={form.isBusy} onSubmit={form.onSubmit}>
           <h2>{title}</h2>
-          <IdPrefix.Provider value={`${id}-`}>
+          <IdPrefix.Provider key={runs} value={`${id}-`}>
             {typeof content === 'function' ? content(form.errors) : content}
           </IdPrefix.Provider>
           {form.failure}
