@@ -153,6 +153,7 @@ describeConsole('leads and the account in the console', start, (world) => {
     await heading('Bay window Lost').waitFor()
     expect(await get(`/leads/${reference}`)).toMatchObject({ status: 'lost', value: 700 })
     expect(await list(`/manage/notifications?lead_reference=${reference}`)).toHaveLength(1)
+    expect(await row('Created').getByRole('cell').last().innerText()).toMatch(/\d \w+ \d{4}, /)
   })
 
   test('a lead has its quotes, appointments, callbacks, files and deliveries', async () => {
