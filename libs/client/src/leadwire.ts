@@ -47,7 +47,10 @@ interface UpdateOptions extends CallOptions {
   ifMatch?: string
 }
 
-const keyed = ({ idempotencyKey = crypto.randomUUID(), ...call }: CreateOptions = {}) => ({
+/** Browsers have `randomUUID` only where a page came over https. */
+const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+const keyed = ({ idempotencyKey = newKey(), ...call }: CreateOptions = {}) => ({
   params: { header: { 'Idempotency-Key': idempotencyKey } },
   ...call,
 })
@@ -161,7 +164,7 @@ export const createLeadwire = (options: LeadwireOptions) => {
     attach: async (
       reference: string,
       { name, ...file }: FileToSend & { name: string },
-      { idempotencyKey = crypto.randomUUID(), signal }: CreateOptions = {},
+      { idempotencyKey = newKey(), signal }: CreateOptions = {},
     ): Promise<Image> => {
       const upload = {
         ...file,

@@ -65,7 +65,7 @@ export const uploadRequest = (upload: Upload): Request => {
   const { url, headers, signal, content, onProgress } = upload
   if (content instanceof Blob && !onProgress)
     return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: formOf(upload) })
-  const boundary = `leadwire-${crypto.randomUUID()}`
+  const boundary = `leadwire-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`
   // An error of the file or of onProgress aborts the request, which is not sent again.
   const failed = new AbortController()
   const onFailure = (error: unknown) => failed.abort(error)

@@ -156,6 +156,21 @@ describeConsole('leads and the account in the console', start, (world) => {
     expect(await row('Created').getByRole('cell').last().innerText()).toMatch(/\d \w+ \d{4}, /)
   })
 
+  test('from a page without https a file is added, and there is nothing to copy with', async () => {
+    // As Chromium has it at another address than this machine's.
+    await world.page.addInitScript(
+      `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
+    )
+    const { reference } = await world.tenant.createLead()
+    await open(`/leads/${reference}`)
+    await button('Add a file').click()
+    await label('Name').fill('Survey')
+    await label('File').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('Bay 3') })
+    await yes('Upload')
+    await row('Survey').waitFor()
+    expect(await button('Copy').count()).toBe(0)
+  })
+
   test('a lead has its quotes, appointments, callbacks, files and deliveries', async () => {
     const { receiver } = await world.tenant.listen({ description: 'CRM' })
     const { id } = await newUser()
