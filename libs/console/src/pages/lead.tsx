@@ -50,7 +50,10 @@ const factsOf = ({ lead, managed }: ShownLead): FactRows => {
 const customerFacts = ({ customer }: LeadRecord): FactRows => [
   ['Name', customer.name],
   ['Company', customer.company_name],
-  ['E-mail', <a href={`mailto:${customer.email}`}>{customer.email}</a>],
+  [
+    'E-mail',
+    <a href={`mailto:${encodeURIComponent(customer.email).replaceAll('%40', '@')}`}>{customer.email}</a>,
+  ],
   ['Phone', <a href={customer.phone_link}>{customer.phone}</a>],
   ['Mobile', customer.mobile && <a href={customer.mobile_link ?? undefined}>{customer.mobile}</a>],
   [

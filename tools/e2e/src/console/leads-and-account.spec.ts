@@ -161,7 +161,7 @@ describeConsole('leads and the account in the console', start, (world) => {
     await world.page.addInitScript(
       `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
     )
-    const { reference } = await world.tenant.createLead()
+    const { reference } = await world.tenant.createLead({ email: 'ada?bcc=eve@example.com' })
     await open(`/leads/${reference}`)
     await button('Add a file').click()
     await label('Name').fill('Survey')
@@ -169,6 +169,9 @@ describeConsole('leads and the account in the console', start, (world) => {
     await yes('Upload')
     await row('Survey').waitFor()
     expect(await button('Copy').count()).toBe(0)
+    expect(await link('ada?bcc=eve@example.com').getAttribute('href')).toBe(
+      'mailto:ada%3Fbcc%3Deve@example.com',
+    )
   })
 
   test('a lead has its quotes, appointments, callbacks, files and deliveries', async () => {
