@@ -20,11 +20,13 @@ const columnsOf = (reference: string): Column<Attachment>[] => [
   {
     name: 'Actions',
     cell: ({ id, file_name }) => (
-      <Action
-        label={`Download ${file_name}`}
-        quiet
-        run={() => saveFile(file_name, () => load(reference, id))}
-      />
+      <span class="wrap">
+        <Action
+          label={`Download ${file_name}`}
+          quiet
+          run={() => saveFile(file_name, () => load(reference, id))}
+        />
+      </span>
     ),
   },
 ]

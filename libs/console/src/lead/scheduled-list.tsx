@@ -95,7 +95,9 @@ const columnsOf = (
   { name: 'When (UK)', cell: ({ date }) => <time dateTime={date}>{ukMoment(date)}</time> },
   {
     name: 'User',
-    cell: ({ user_id }) => users?.find(({ id }) => id === user_id)?.name ?? `User ${user_id}`,
+    cell: ({ user_id }) => (
+      <span class="wrap">{users?.find(({ id }) => id === user_id)?.name ?? `User ${user_id}`}</span>
+    ),
   },
   { name: 'Notified', cell: ({ notify }) => (notify ? 'yes' : 'no') },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },

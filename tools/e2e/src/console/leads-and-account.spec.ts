@@ -237,9 +237,14 @@ describeConsole('leads and the account in the console', start, (world) => {
   })
 
   test('a lead is erased after a question, and its receipt is shown', async () => {
-    const { reference } = await world.tenant.createLead()
+    const { reference } = await world.tenant.createLead({ name: 'W'.repeat(255) })
     await open(`/leads/${reference}`)
     await button('Erase').click()
+    const widths = await dialog().evaluate((one) => [
+      (one as unknown as { scrollWidth: number }).scrollWidth,
+      (one as unknown as { clientWidth: number }).clientWidth,
+    ])
+    expect(widths[0]).toBe(widths[1])
     await dialog().getByText("It can't be undone.").waitFor()
     expect(await dialog().innerText()).toContain(
       'the customer: name, company, e-mail, phone numbers, address',
