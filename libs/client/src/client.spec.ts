@@ -24,8 +24,8 @@ interface Answer {
 let server: Server
 let baseUrl: string
 let seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
-/** In their order; the last one stays. A string ends the connection. */
-let answers: (Answer | 'reset')[]
+/** In their order; the last one stays. A string ends the connection, before the answer or in its body. */
+let answers: (Answer | 'reset' | 'cut')[]
 
 beforeAll(async () => {
   server = createServer(async (request, response) => {
@@ -36,6 +36,10 @@ beforeAll(async () => {
     seen.push({ method: request.method!, url: request.url!, headers: request.headers, body })
     const answer = answers.length > 1 ? answers.shift()! : answers[0]!
     if (answer === 'reset') return void request.socket.destroy()
+    if (answer === 'cut') {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '99' })
+      return void response.write('{"data":', () => request.socket.destroy())
+    }
     response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
     response.end(JSON.stringify(answer.body ?? { data: {} }))
   })
@@ -64,11 +68,11 @@ const problemOf = (promise: Promise<unknown>) =>
 
 describe('sent again', () => {
   test('a create, with the same key, after an answer that passes and after a broken connection', async () => {
-    answers = [UNAVAILABLE, 'reset', { status: 200, body: { data: { reference: REFERENCE } } }]
+    answers = [UNAVAILABLE, 'reset', 'cut', { status: 200, body: { data: { reference: REFERENCE } } }]
     const { leads } = createLeadwire({ baseUrl: `${baseUrl}/`, token: 't' })
     expect(await leads.create(LEAD)).toEqual({ reference: REFERENCE })
     expect(seen.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
-      Array(3).fill(['POST', '/leads', LEAD]),
+      Array(4).fill(['POST', '/leads', LEAD]),
     )
     const keys = seen.map(({ headers }) => headers['idempotency-key'])
     expect(keys[0]).toMatch(/^\d+(-\d+){3}$/)
@@ -127,7 +131,10 @@ describe('sent again', () => {
   })
 })
 
-test('no answer at all is a problem too', async () => {
+test('no answer at all, or half of one, is a problem too', async () => {
+  answers = ['cut']
+  const { api } = createLeadwire({ baseUrl, token: 't', retries: 0 })
+  expect(await problemOf(api.GET('/manage/users'))).toMatchObject({ status: 0, kind: 'unreachable' })
   const { leads } = createLeadwire({ baseUrl: 'http://127.0.0.1:9', token: 't', retries: 0 })
   expect(await problemOf(leads.statuses())).toMatchObject({ status: 0, kind: 'unreachable' })
 })

@@ -45,7 +45,12 @@ const tryOnce = async (
   const timedOut = new AbortController()
   const timer = timeoutMs && setTimeout(() => timedOut.abort(), timeoutMs)
   try {
-    return await fetch(request, { signal: AbortSignal.any([request.signal, timedOut.signal]) })
+    const response = await fetch(request, { signal: AbortSignal.any([request.signal, timedOut.signal]) })
+    clearTimeout(timer)
+    // JSON that breaks off is no answer. The reader gets what the clone has read.
+    if (/^application\/json/.test(response.headers.get('content-type') ?? ''))
+      await response.clone().arrayBuffer()
+    return response
   } catch (cause) {
     if (request.signal.aborted) throw request.signal.reason
     return timedOut.signal.aborted
