@@ -69,6 +69,9 @@ const to = (reference: string) => ({ path: { reference: leadReference(reference)
 // `send` throws for all else.
 const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
+// Its types for CommonJS, which is what those of this package are, are broken.
+type Api = import('openapi-fetch', { with: { 'resolution-mode': 'import' }}).Client<paths>
+
 /** A client of the API of one account. Every method throws LeadwireProblem for an error response. */
 export const createLeadwire = (options: LeadwireOptions) => {
   const { token, retries = 3, timeoutMs = 20_000, fetch: given = fetch } = options
@@ -79,7 +82,7 @@ export const createLeadwire = (options: LeadwireOptions) => {
     baseUrl,
     headers,
     fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
-  })
+  }) as unknown as Api
 
   const retrieve = (reference: string, call?: CallOptions) =>
     api.GET('/leads/{reference}', { params: to(reference), ...call })

@@ -144,6 +144,16 @@ test('the package works as an ES module and in CommonJS, and is smaller than 10 
   for (const file of ['use.mjs', 'use.cjs'])
     expect((await run(process.execPath, [file], { cwd: folder })).stdout).toBe('13\n')
 
+  const typed = `import { createLeadwire } from '@leadwire/client'
+export const users = createLeadwire({ baseUrl: '', token: '' }).api.GET('/manage/users')
+export const name = async (): Promise<string | undefined> => (await users).data?.data[0]?.name
+// @ts-expect-error there is no such path
+createLeadwire({ baseUrl: '', token: '' }).api.GET('/nowhere')`
+  for (const file of ['typed.mts', 'typed.cts']) await writeFile(join(folder, file), typed)
+  const tsc = join(__dirname, '../../../../node_modules/.bin/tsc')
+  const options = '--noEmit --strict --module nodenext --target es2022 --lib es2022,dom,dom.iterable --types'
+  await run(tsc, [...options.split(' '), '', 'typed.mts', 'typed.cts'], { cwd: folder })
+
   const { outputFiles } = await build({
     entryPoints: [join(installed, 'dist/index.mjs')],
     bundle: true,
