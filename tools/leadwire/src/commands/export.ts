@@ -22,7 +22,8 @@ const LINE_FEED = 0x0a
 const totalOf = async (api: Api, { createdFrom, createdTo, filter }: Options): Promise<number | undefined> =>
   createdFrom || createdTo || filter.length > 0
     ? undefined
-    : ((await (await callApi(api, '/leads')).json()) as { total: number }).total
+    : ((await (await callApi(api, '/manage/reconciliation')).json()) as { data: { leads: number } }).data
+        .leads
 
 /** What a terminal is given of a file. */
 const forTerminal = () => {
