@@ -108,6 +108,8 @@ describe('text that others chose', () => {
 it('ends quietly when its reader has read enough', async () => {
   const command = `{ ${process.execPath} ${MAIN} users list ${account.join(' ')}; echo $? >&2; } | true`
   expect((await promisify(execFile)('sh', ['-c', command], { env })).stderr).toBe('0\n')
+  const exporting = `{ ${process.execPath} ${MAIN} export --format csv; echo $? >&2; } | true`
+  expect((await promisify(execFile)('sh', ['-c', exporting], { env })).stderr).toBe('0\n')
 })
 
 it('says where the services are expected when they do not answer', async () => {

@@ -82,6 +82,8 @@ const runExport = async (file: string | undefined, options: Options): Promise<vo
   try {
     await pipeline(Readable.fromWeb(response.body as never), countLines(bar.update, shown), target)
   } catch (cause) {
+    // Its reader needs no more.
+    if (target === process.stdout && (cause as NodeJS.ErrnoException).code === 'EPIPE') return
     const why = cause instanceof Error ? cause.message : cause
     throw new Error(`The export broke off: ${file ?? 'what was written'} is not complete (${why}).`, {
       cause,
