@@ -181,6 +181,21 @@ describe('a value that the API refuses', () => {
     expect(await refusal(...args, ...account)).toMatch(why)
   })
 
+  it('is no last instant of 9999: what is stored no more precisely is cut', async () => {
+    const args = [
+      'tokens',
+      'create',
+      '--name',
+      'Z',
+      '--expires-at',
+      '9999-12-31T23:59:59.9999999Z',
+      ...account,
+    ]
+    expect(JSON.parse(await leadwire(...args, '--json'))).toMatchObject({
+      expires_at: '9999-12-31T23:59:59.999999Z',
+    })
+  })
+
   it.each(['0x1', '1e0', '+1', ' 1', '1.0', '0', '-1', '١'])('%j is no id', async (id) => {
     expect(await refusal('users', 'list', `--account=${id}`)).toContain('It must be a positive integer.')
   })

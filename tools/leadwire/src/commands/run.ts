@@ -54,7 +54,8 @@ export const instant = (text: string): string => {
   // Date takes 30 February for 2 March.
   if (!new Date(day).toJSON()?.startsWith(day) || Number.isNaN(Date.parse(text)))
     throw new InvalidArgumentError('It must be an instant such as 2026-01-31T09:30:00Z.')
-  return text
+  // PostgreSQL would round it, the last one of 9999 to the year 10000.
+  return text.replace(/(\.\d{6})\d+/, '$1')
 }
 
 /** Reads a list whose items are parted by commas. */
