@@ -6,6 +6,8 @@ import { Client } from 'pg'
 
 const MAIN = resolve(__dirname, '../dist/main.js')
 const UNKNOWN = '999999'
+const FORM = ['tokens', 'create', '--name', 'Z', '--publishable']
+const ORIGIN = ['--origin', 'https://a.example']
 
 // Sets the title of a terminal, clears it, and turns what follows around.
 const RAW = '\u001b]0;title\u0007\u009b2J\u202eZoë\u2066 👩\u{200d}🔧'
@@ -174,6 +176,11 @@ describe('a value that the API refuses', () => {
     ],
     [['users', 'create', '--name', 'Z', '--email', `z@${'x.'.repeat(130)}example.com`], /email: .*valid/],
     [['tokens', 'create', '--name', 'Z', '--scopes', 'leads,everything'], /scopes: .*invalid/],
+    [[...FORM, '--origin', 'https://*.example.com'], /--origin: .*invalid/],
+    [[...FORM, ...ORIGIN, '--return-url', 'javascript:alert(1)'], /--return-url: .*invalid/],
+    [[...FORM, ...ORIGIN, '--return-url', 'https://u:p@a.example/'], /--return-url: .*invalid/],
+    [[...FORM, ...ORIGIN, '--honeypot', 'two words'], /--honeypot: .*invalid/],
+    [['tokens', 'create', '--name', 'Z', '--return-url', 'https://a.example/'], /--return-url: .*invalid/],
     [['tokens', 'create', '--name', 'Z', '--expires-at', '2030-01-01'], /must be an instant/],
     [['tokens', 'create', '--name', 'Z', '--expires-at', '2030-02-30T00:00:00Z'], /must be an instant/],
     [['endpoints', 'recover', '--id', '1', '--since', '2026-01-01T00:00 (x)Z'], /must be an instant/],

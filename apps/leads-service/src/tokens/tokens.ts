@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   type Actor,
   type CreateTokenRequest,
+  isOneLine,
   PORTAL_LINK,
   SCOPES,
   Token,
@@ -16,7 +17,7 @@ import {
   statement,
   type Transaction,
 } from '@leadwire/service-kit'
-import { errorsOf, isId, isOptional, isSaid, isText, nameErrors, refuse, validate } from '../arguments'
+import { errorsOf, isId, isOptional, isText, nameErrors, refuse, validate } from '../arguments'
 import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
 
@@ -57,9 +58,16 @@ export const insertToken = async (
   return { token: await TOKENS.insert(tx, actor, row, [...logged, ...published]), secret }
 }
 
-/** The command line comes here past the gateway's checks. */
+/** The command line comes here past the gateway's checks. A wildcard would match no page. */
 const isOrigin = (text: string) =>
-  /^https?:/.test(text) && isText(text) && URL.canParse(text) && new URL(text).origin === text
+  /^https?:[^*]+$/.test(text) && isText(text) && URL.canParse(text) && new URL(text).origin === text
+
+const isReturnUrl = (text: string) => {
+  if (!/^https?:\/\//i.test(text) || !isOneLine(text) || !isText(text, 2048) || !URL.canParse(text))
+    return false
+  const { username, password } = new URL(text)
+  return username + password === ''
+}
 
 /** Makes a token. Only this response has its secret: the stored hash can't be turned back into it. */
 export const createToken: Operation<'createToken'> = async ({ database, actor }, request) => {
@@ -76,8 +84,8 @@ export const createToken: Operation<'createToken'> = async ({ database, actor },
       expires_at: !Number.isNaN(expiry),
       endpoint_id: isOptional(endpointId, isId),
       origins: origins.every(isOrigin) && (origins.length === 0 || String(scopes) === 'leads:create'),
-      return_url: isOptional(returnUrl, (url) => isText(url, 2048) && URL.canParse(url)),
-      honeypot: isOptional(honeypot, isSaid),
+      return_url: isOptional(returnUrl, (url) => origins.length > 0 && isReturnUrl(url)),
+      honeypot: isOptional(honeypot, (field) => origins.length > 0 && /^[a-z][\w-]{0,39}$/i.test(field)),
     }),
     ...nameErrors(name),
     ...(!areKnown && { scopes: ['The selected scopes are invalid.'] }),
