@@ -9,6 +9,7 @@ const NEEDED = {
 test.each([
   ['https://cdn.example.com/lw', 'https://cdn.example.com/lw'],
   ['http://127.0.0.1:3000/assets/', 'http://127.0.0.1:3000/assets'],
+  ['https://leads.example.com//assets', 'https://leads.example.com/assets'],
 ])('ASSETS_URL=%s', (given, kept) => {
   expect(readLeadsConfig({ ...NEEDED, ASSETS_URL: given }).ASSETS_URL).toBe(kept)
 })

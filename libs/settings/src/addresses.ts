@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 import { makeValidator } from './config'
 
-/** An address that clients use, with a path or without one; it gets no slash at its end. */
+/** An address that clients use, with a path or without one; it gets no slash at its end, and none twice, as in PUBLIC_URL/assets of one with a slash. */
 export const publicUrl = makeValidator<string>((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username || url.password)
     throw new TypeError('is no http(s) address without credentials, query and fragment')
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+  return `${url.origin}${url.pathname.replace(/\/{2,}/g, '/')}`.replace(/\/$/, '')
 })
 
 /** A name or an address, IPv6 in brackets, and a port, which is 443 by default. */
