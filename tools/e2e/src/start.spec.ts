@@ -104,9 +104,12 @@ test('a start says how far it is, and ends with every address', async () => {
   const { nats_url } = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
   expect(nats_url).toMatch(/^nats:\/\/leadwire:[\w-]{43}@127\.0\.0\.1:\d+$/)
   expect(output.stdout).toMatch(new RegExp(`Webhooks to ${hook} +\\(secret \\S+\\)`))
+  // As of tee, which a Ctrl-C ends first.
+  child.stdout.destroy()
   child.kill('SIGINT')
   expect(await ended).toBe(0)
   expect(output.stderr).toBe('')
+  expect(existsSync(join(data, 'dev.json'))).toBe(false)
 })
 
 test('with --tls everything inside is encrypted, and dev.json tells how to get in', async () => {

@@ -16,6 +16,8 @@ setGlobalDispatcher(new Agent())
 stopOnSignals()
 stopWhenNpmGoes()
 
+// In `npm start | tee log` a Ctrl-C ends tee first, and what is said then has no reader.
+process.stdout.on('error', () => {})
 const { write, flush } = writeTogether((text) => void process.stdout.write(text))
 process.on('exit', flush)
 const log = createLog({
