@@ -185,6 +185,31 @@ test('an empty setting counts as unset, for the stack and for the command line',
   expect(await ended).toBe(0)
 })
 
+test('a start after the account was suspended and its token revoked has another token of it', async () => {
+  const first = start([], await port())
+  await isReady(first)
+  const { account, token, base_url } = await dev(first)
+  const client = createClient(base_url, { token })
+  const { json } = await client.request<{ data: { id: number }[] }>('GET', '/manage/tokens')
+  await client.request('DELETE', `/manage/tokens/${json.data[0]!.id}`)
+  await client.close()
+  await promisify(execFile)(
+    process.execPath,
+    [leadwire, 'accounts', 'suspend', '--account', String(account.id)],
+    {
+      env: { ...process.env, LEADWIRE_DATA: first.data },
+    },
+  )
+  first.child.kill('SIGINT')
+  await first.ended
+  const second = start([], await port())
+  await isReady(second)
+  const { token: renewed, ...found } = await dev(second)
+  expect([found.account, renewed === token]).toEqual([account, false])
+  second.child.kill('SIGINT')
+  expect(await second.ended).toBe(0)
+})
+
 test('starts over what a power loss left of its files', async () => {
   const first = start([], await port())
   await isReady(first)

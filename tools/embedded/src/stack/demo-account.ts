@@ -13,10 +13,11 @@ export type Demo = NewAccount & { webhooks: Endpoint[] }
 /** What `--webhook-url` registered; the one asked for last is last. */
 export type Endpoint = { id: number; url: string; secret: string }
 
-/** Makes an account and its first token (scopes leads and manage) at a leads-service. */
+/** Makes an account and its first token (scopes leads and manage) at a leads-service; of `kept`, where it is there, only a token. */
 export async function createAccount(
   { grpc, tokens, tls: files }: { grpc: string; tokens: string[]; tls?: ServicesTls | undefined },
   name: string,
+  kept?: Account,
 ): Promise<NewAccount> {
   const logger = createLogger({ service: 'leadwire', level: 'silent' })
   const lifecycle = createLifecycle(logger)
@@ -25,6 +26,10 @@ export async function createAccount(
     const accounts = connectGrpc(grpc, { lifecycle, tokens, tls }).client(AccountsServiceDefinition, {
       deadlineMs: 10_000,
     })
+    if (kept && (await accounts.listAccounts({})).accounts.some(({ apiKey }) => apiKey === kept.api_key)) {
+      const fields = { accountId: kept.id, name: 'npm start', scopes: ['leads', 'manage'] }
+      return { account: kept, token: (await accounts.createToken(fields)).secret }
+    }
     const { account, secret } = await accounts.createAccount({ name })
     if (!account) throw new Error('leads-service answered without the account')
     return { account: { id: Number(account.id), api_key: account.apiKey }, token: secret }
@@ -52,7 +57,8 @@ export async function ensureDemoAccount({
 }): Promise<Demo> {
   const kept = await readJson<Demo>(path, say)
   if (kept && (await isKnown(kept.token, base))) return kept
-  const demo: Demo = { ...(await createAccount({ grpc, tokens, tls }, 'Demo')), webhooks: [] }
+  const made = await createAccount({ grpc, tokens, tls }, 'Demo', kept?.account)
+  const demo: Demo = { ...made, webhooks: made.account === kept?.account ? kept.webhooks : [] }
   await writeJson(path, demo)
   return demo
 }
