@@ -38,7 +38,7 @@ webhooks:
 {{- define "leadwire.selectorLabels" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ $.Chart.Name }}
-app.kubernetes.io/instance: {{ $.Release.Name }}
+app.kubernetes.io/instance: {{ $.Release.Name | quote }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
@@ -63,7 +63,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 
 {{- /* Takes $. */}}
 {{- define "leadwire.host" -}}
-{{ get (urlParse (include "leadwire.publicUrl" .)) "hostname" }}
+{{ get (urlParse (include "leadwire.publicUrl" .)) "hostname" | lower }}
 {{- end }}
 
 {{- /* The settings of a service that are no secrets, as YAML; empty ones are left out. Takes (list $ KEY), a key of leadwire.services. */}}

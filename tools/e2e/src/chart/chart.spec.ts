@@ -63,7 +63,12 @@ suite.each(SIZES)('the chart with values-%s.yaml', (size) => {
 
   const conform = 'binary' in validator ? test : test.skip
   conform('is what the schemas of Kubernetes demand, without unknown fields', () => {
-    expect(schemaErrors((validator as { binary: string }).binary, manifests)).toEqual([])
+    const { binary } = validator as { binary: string }
+    expect(schemaErrors(binary, manifests)).toEqual([])
+    // YAML takes this name for a number, and Kubernetes wants hosts in lower case.
+    const others = render(helm, [...optionsOf(size), '--set', 'publicUrl=https://Leads.Example.com'], '2026')
+    expect(schemaErrors(binary, others)).toEqual([])
+    expect(of(others, 'Ingress')[0].spec.rules[0].host).toBe('leads.example.com')
   })
 
   test.each(Object.values(SERVICES))('$name gets what it needs and nothing that it does not read', ({
@@ -236,6 +241,7 @@ suite('the chart', () => {
     ['nats.enabled=true', "'nats' not allowed"],
     ['gateway.settings.IMPORT_MAX_BYTES=536870912', 'got number, want string'],
     ['publicUrl=leads.example.com', 'does not match pattern'],
+    ['publicUrl=https://user:password@leads.example.com', 'does not match pattern'],
   ])('refuses --set %s', (value, complaint) => {
     expect(complaintOf(helm, ['template', CHART, ...optionsOf('small'), '--set', value])).toContain(complaint)
   })

@@ -42,9 +42,9 @@ export const complaintOf = (helm: string, args: string[]): string => {
   }
 }
 
-/** The manifests of a release named `leadwire`. */
-export const render = (helm: string, options: string[]): Manifest[] =>
-  parseAllDocuments(runHelm(helm, ['template', 'leadwire', CHART, '--namespace', 'leads', ...options]))
+/** The manifests of a release. */
+export const render = (helm: string, options: string[], name = 'leadwire'): Manifest[] =>
+  parseAllDocuments(runHelm(helm, ['template', name, CHART, '--namespace', 'leads', ...options]))
     .map((document) => document.toJS())
     .filter(Boolean)
 
