@@ -57,7 +57,11 @@ const filesOf = (guide: string, values: Record<string, string>): Record<string, 
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type()) && !/favicon/.test(message.location().url))
+      if (
+        ['error', 'warning'].includes(message.type()) &&
+        !/favicon/.test(message.location().url) &&
+        !/ERR_FAILED/.test(message.text())
+      )
         complaints.push(message.text())
     })
     await page.goto(origin)
@@ -107,8 +111,11 @@ const filesOf = (guide: string, values: Record<string, string>): Record<string, 
   test('with JavaScript the page stays, and shows the reference', async () => {
     const before = await countLeads()
     const lead = await visit(true, async (page) => {
-      await page.getByRole('button', { name: 'Send' }).dblclick()
       const status = page.getByRole('status')
+      await page.route('**/leads', (route) => route.abort(), { times: 1 })
+      await page.getByRole('button', { name: 'Send' }).click()
+      await eventually(async () => expect(await status.textContent()).toMatch(/try again/))
+      await page.getByRole('button', { name: 'Send' }).dblclick()
       await eventually(async () => expect(await status.textContent()).toMatch(/Your reference is/))
       expect(page.url()).toBe(`${origin}/`)
       return /reference is (\S+)\.$/.exec((await status.textContent())!)![1]!
