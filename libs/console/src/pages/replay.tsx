@@ -5,7 +5,7 @@ import { EVENT_OPTIONS, listEndpoints, nameOf } from '../endpoints'
 import { Action } from '../parts/action'
 import { Badge, type Tone } from '../parts/badge'
 import { Boxes, Field, Options, useForm } from '../parts/form'
-import { counted, number } from '../parts/format'
+import { counted, LAST_MINUTE, number } from '../parts/format'
 import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
@@ -79,7 +79,9 @@ const Range = ({ id }: { id: number }) => {
   const { onSubmit, errors, failure, isBusy } = useForm(count, NAMES)
   const field = (name: string, label: string, type: 'datetime-local' | 'number', help?: string) => (
     <Field name={name} label={label} errors={errors} help={help}>
-      {(attributes) => <input {...attributes} type={type} min={type === 'number' ? 0 : undefined} />}
+      {(attributes) => (
+        <input {...attributes} type={type} {...(type === 'number' ? { min: 0 } : { max: LAST_MINUTE })} />
+      )}
     </Field>
   )
   return (

@@ -3,6 +3,7 @@ import { api, dataOf, type Schemas } from '../api'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { Boxes, Field, type FieldErrors } from '../parts/form'
+import { LAST_MINUTE } from '../parts/format'
 import { useLive } from '../parts/live'
 import { say } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
@@ -75,7 +76,7 @@ const formOf = (errors: FieldErrors) => (
       {(attributes) => <input {...attributes} />}
     </Field>
     <Field name="expires_at" label="Expires" errors={errors} help="Empty: never.">
-      {(attributes) => <input type="datetime-local" {...attributes} />}
+      {(attributes) => <input type="datetime-local" max={LAST_MINUTE} {...attributes} />}
     </Field>
     <Boxes
       name="test"

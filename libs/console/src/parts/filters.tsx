@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { Field, type FieldErrors, Options } from './form'
+import { LAST_MINUTE } from './format'
 import { useQuery } from './pager'
 
 /** A query parameter of a list: with options a choice, else a text or a moment. */
@@ -67,7 +68,7 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
         ) : (
           <input
             {...attributes}
-            type={isMoment ? 'datetime-local' : 'text'}
+            {...(isMoment ? { type: 'datetime-local', max: LAST_MINUTE } : { type: 'text' })}
             autocomplete="off"
             spellcheck={false}
           />

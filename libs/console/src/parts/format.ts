@@ -59,6 +59,9 @@ const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
 /** The same as `2026-12-24T14:30`, for a field. */
 export const ukLocal = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
 
+/** The last minute a field takes: browsers let a year of six digits be typed, which is no date of the API. */
+export const LAST_MINUTE = '9999-12-31T23:59'
+
 export const clock = (when: string | number): string => CLOCK.format(new Date(when))
 
 /** A span as "84 ms", "1.2 s", "5 min", "1 h 30 min". */
