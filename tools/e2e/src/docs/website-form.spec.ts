@@ -118,9 +118,14 @@ const filesOf = (guide: string, values: Record<string, string>): Record<string, 
       await page.getByRole('button', { name: 'Send' }).dblclick()
       await eventually(async () => expect(await status.textContent()).toMatch(/Your reference is/))
       expect(page.url()).toBe(`${origin}/`)
+      // Another one from the same page.
+      const first = await status.textContent()
+      await page.getByLabel('First name').fill('Grace')
+      await page.getByRole('button', { name: 'Send' }).click()
+      await eventually(async () => expect(await status.textContent()).not.toBe(first))
       return /reference is (\S+)\.$/.exec((await status.textContent())!)![1]!
     })
-    expect(lead).toMatchObject({ name: 'Kitchen windows', customer: { last_name: 'Byron' } })
-    expect(await countLeads()).toBe(before + 1)
+    expect(lead).toMatchObject({ name: 'Kitchen windows', customer: { name: 'Grace Byron' } })
+    expect(await countLeads()).toBe(before + 2)
   })
 })
