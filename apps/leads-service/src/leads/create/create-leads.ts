@@ -22,7 +22,7 @@ import { findByExternalIds, lockExternalIds, roundsOf } from './external-ids'
 import { insertsOf } from './insert-leads'
 import { leadErrors, missingErrors } from './lead-arguments'
 import { countErrors, type Limits, sizeErrors } from './limits'
-import { numberLeads } from './number-leads'
+import { lockAccounts, numberLeads } from './number-leads'
 import { loadReferences, type References } from './references'
 
 export interface CreateLeadsDeps extends JsonSettings, RecordingDeps {
@@ -129,11 +129,11 @@ export const createAll = async (
   const references = await loadReferences(tx, open, deps.assetsUrl)
   const [first = [], ...rounds] = roundsOf(open)
   if (rounds.length > 0) {
-    // What later rounds would lock behind the accounts.
+    // What each round would lock, so that no later one locks behind it what comes before.
     await findByExternalIds(tx, first)
-    const accountIds = new Set(rounds.flat().map(({ accountId }) => accountId))
-    for (const accountId of [...accountIds].sort((a, b) => a - b))
-      await lockProgress(tx, accountId, { skip: false })
+    const accountIds = [...new Set(open.map(({ accountId }) => accountId))].sort((a, b) => a - b)
+    for (const accountId of accountIds) await lockProgress(tx, accountId, { skip: false })
+    lockAccounts.send(tx, accountIds)
   }
   const outcomes = await writeRound(deps, tx, first, { references, events })
   for (const round of rounds)

@@ -42,6 +42,10 @@ const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
+/** The same lock, for what is numbered later in the transaction. */
+export const lockAccounts = statement('lock-accounts')`
+  SELECT FROM accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
+
 const drawParts = statement<Pick<Stamp, 'quoteIds' | 'itemIds'>>('draw-ids')`
   SELECT ${ids('quotes', '$1::int')} AS "quoteIds", ${ids('quote_items', '$2::int')} AS "itemIds"`
 

@@ -3,6 +3,7 @@ import { eventually } from '@leadwire/test-kit'
 import { catchUp } from '../../jobs/search/index-leads'
 import {
   itemWith,
+  lockWaiters,
   newAccount,
   newImage,
   newItem,
@@ -239,6 +240,45 @@ test('a new lead needs what any has, and an id that is taken is no new one’s',
   expect(taken.failure).toMatchObject({
     fieldErrors: { external_id: ['The external id has already been taken.'] },
   })
+})
+
+test.each<[rows: string, over: [account: 'low' | 'high', lead: NewLead][]]>([
+  [
+    'lead_search_progress WHERE account_id',
+    [
+      ['low', upsertOf('a', { email: 'b@example.test' }, ['email'])],
+      ['high', upsertOf('a', { email: 'b@example.test' }, ['email'])],
+      ['high', upsertOf('a', { email: 'c@example.test' }, ['email'])],
+    ],
+  ],
+  [
+    'accounts WHERE id',
+    [
+      ['high', upsertOf('b')],
+      ['low', newLead({ externalId: 'b', upsert: { given: GIVEN, ifMatch: { etags: ['*'] } } })],
+      ['low', upsertOf('b')],
+    ],
+  ],
+])('rows are locked in the order of accounts where one has an id twice: %s', async (rows, asked) => {
+  const [{ accountId: low }, { accountId: high }] = [await newAccount(service), await newAccount(service)]
+  for (const accountId of [low, high]) {
+    await upsert(accountId, upsertOf('a'))
+    await catchUp(
+      { database: service.db, onCommitted: () => undefined, duplicateWindowMs: WINDOW_MS },
+      accountId,
+    )
+  }
+  const { written } = await service.db.transaction(async (tx) => {
+    const lock = (accountId: number, mode: string) =>
+      tx.query({ text: `SELECT FROM ${rows} = $1 FOR NO KEY UPDATE ${mode}`, values: [accountId] })
+    await lock(low, '')
+    const leads = asked.map(([account, lead]) => newItem(account === 'low' ? low : high, { lead }))
+    const written = service.leads.createLeads({ leads })
+    await eventually(async () => expect(await lockWaiters(service)).toBe(1))
+    await lock(high, 'NOWAIT')
+    return { written }
+  })
+  expect(outcomesOf(await written).at(-1)).not.toHaveProperty('failure')
 })
 
 test('a changed lead is found by its new words alone', async () => {
