@@ -65,6 +65,20 @@ test('others replace them; one without a value keeps the one it has, in whatever
   expect(secret).toEqual(expect.any(String))
 })
 
+test('while a change waits for deliveries that are being moved, the first attempt of an hour is recorded', async () => {
+  const { key } = await create(3, { 'X-One': '1' })
+  await doors.rows("BEGIN; SET LOCAL lock_timeout = '2s'")
+  await doors.rows('INSERT INTO endpoint_syncs (endpoint_id) VALUES ($1)', [key.endpointId])
+  const change = { enabled: false, headers: headersOf({ 'X-One': '2' }) }
+  const changed = service.client.updateWebhookEndpoint({ ...key, ...change })
+  const waits = 'SELECT FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid'
+  await eventually(async () => expect(await doors.rows(waits)).toHaveLength(1))
+  const record =
+    'INSERT INTO endpoint_hours (endpoint_id, hour_of_day, hour, succeeded, failed) VALUES ($1, 0, now(), 1, 0)'
+  await doors.rows(record, [key.endpointId]).finally(() => doors.rows('ROLLBACK'))
+  expect((await changed).endpoint!.enabled).toBe(false)
+})
+
 test.each([
   ...[
     'Content-Type',

@@ -16,7 +16,7 @@ const BATCH = 1000
 type Row = SealedSecrets & Key
 
 const lock = statement<SealedSecrets>('lock-endpoint-secrets')`
-  SELECT ${sealedSecretsOf('p')} FROM endpoints p WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR UPDATE`
+  SELECT ${sealedSecretsOf('p')} FROM endpoints p WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`
 
 const save = statement('save-secrets')`
   UPDATE endpoints p SET sealed_secrets = s.sealed, secrets_end_at = s.ends_at
@@ -27,11 +27,11 @@ const lastEndpoint = statement<{ last: number }>('last-endpoint')`
 
 const underOtherKeys = statement<Row>('secrets-under-other-keys')`
   SELECT id AS "endpointId", ${sealedSecretsOf('p')} FROM endpoints p
-  WHERE id >= $1 AND id < $2 AND substring(sealed_secrets FOR $3) <> $4 ORDER BY id FOR UPDATE`
+  WHERE id >= $1 AND id < $2 AND substring(sealed_secrets FOR $3) <> $4 ORDER BY id FOR NO KEY UPDATE`
 
 const ended = statement<Row>('ended-secrets')`
   SELECT id AS "endpointId", ${sealedSecretsOf('p')} FROM endpoints p WHERE secrets_end_at <= $1
-  ORDER BY secrets_end_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
+  ORDER BY secrets_end_at LIMIT ${BATCH} FOR NO KEY UPDATE SKIP LOCKED`
 
 /** An endpoint's secrets, locked until the transaction ends. Throws not_found. */
 export const lockSecrets = async (tx: Transaction, sealer: Sealer, { accountId, endpointId }: Key) =>
