@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { connectDatabase, createLifecycle, createLogger, type Lifecycle } from '@leadwire/service-kit'
-import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { eventually, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 import { createPruneEvents } from './prune-events'
 
@@ -113,8 +113,15 @@ test('a deleted endpoint goes with its last delivery, and not before 90 days', a
     expect(await doors.rows("SELECT id FROM deliveries WHERE status = 'exhausted'")).toHaveLength(2)
     expect(await doors.rows('SELECT endpoint_id FROM endpoint_hours')).toHaveLength(2)
   })
+  const answered = gate()
+  receiver.answerWith({ status: 500, after: answered.opened })
+  await doors.publish(doors.event(3))
+  await eventually(() => expect(receiver.requests).toHaveLength(3))
   for (const [accountId, { id: endpointId }] of [[2, unused] as const, [3, used] as const])
     await service.client.deleteWebhookEndpoint({ accountId, endpointId })
+  answered.open()
+  const failing = () => doors.rows('SELECT endpoint_id::int AS id FROM endpoint_failures ORDER BY 1')
+  await eventually(async () => expect(await failing()).toEqual([{ id: kept.id }, { id: used.id }]))
   await service.stop()
   const ids = () => doors.rows('SELECT id::int FROM endpoints ORDER BY id')
   const age = (days: number) =>
@@ -128,6 +135,7 @@ test('a deleted endpoint goes with its last delivery, and not before 90 days', a
   await daysPass(90.1)
   await prune()
   expect(await ids()).toEqual([{ id: kept.id }])
+  expect(await failing()).toEqual([{ id: kept.id }])
 })
 
 test('a delivery that was held for long is kept for 30 days from its end', async () => {

@@ -67,6 +67,8 @@ const deleteEndpoints = statement('delete-old-endpoints')`
     FOR UPDATE SKIP LOCKED
   ), hours_of_old AS (
     DELETE FROM endpoint_hours WHERE endpoint_id = ANY (ARRAY (SELECT id FROM old))
+  ), failures_of_old AS (
+    DELETE FROM endpoint_failures WHERE endpoint_id = ANY (ARRAY (SELECT id FROM old))
   )
   DELETE FROM endpoints WHERE id = ANY (ARRAY (SELECT id FROM old))`
 
