@@ -15,6 +15,7 @@ import { claimDeliveries, newClaim } from './queue/claim-deliveries'
 import { countOpenDeliveries } from './queue/delivery-metrics'
 import { findDueEndpoints } from './queue/due-endpoints'
 import { check } from './reconciliation/check'
+import { removeAccount } from './removal/remove-events'
 
 type Filled = Awaited<ReturnType<typeof filled>>
 
@@ -163,6 +164,11 @@ test('a check of open deliveries, whatever endpoints without any there are', asy
     expect(findings.map(({ kind }) => kind)).toEqual(Array(50).fill('delivery_overdue'))
     expect(after).toBe(`pending ${on}`)
   })
+})
+
+test('the removal of an account without deliveries, whatever others have', async () => {
+  for (const { endpoint } of [small, large]) await endpoint(4)
+  await costsTheSame((_, database) => removeAccount(dependenciesOf(database), { accountId: 4 }))
 })
 
 test('disabling, enabling, deleting, and polls and claims while the deliveries are out of sync', async () => {
