@@ -32,3 +32,15 @@ test('an attempt that is recorded while its event is removed leaves nothing behi
   await removed
   for (const table of ['events', 'deliveries', 'attempts']) expect(await rowsOf(table)).toEqual([])
 })
+
+test('an event that is stored after its lead was removed goes with the account', async () => {
+  const event = doors.event(2)
+  await service.client.removeLeadEvents({ accountId: 2, leadReferences: [event.leadReference] })
+  await doors.publish(event)
+  const rowsOf = (table: string) => doors.rows(`SELECT FROM ${table} WHERE account_id = 2`)
+  await eventually(async () => expect(await rowsOf('events')).toHaveLength(1))
+  await eventually(async () =>
+    expect(await service.client.removeAccount({ accountId: 2 })).toEqual({ done: true }),
+  )
+  for (const table of ['events', 'event_counters']) expect(await rowsOf(table)).toEqual([])
+})

@@ -56,9 +56,11 @@ export const removeLeadEvents: Operation<'removeLeadEvents'> = async (
 
 const BATCH = 500
 
-// Samples: the events of leads were removed before. In no order, for which PostgreSQL may walk past the deliveries of all others.
+// Samples, and events of leads that were stored after those were removed: they have a number, and perhaps no delivery. In no order,
+// for which PostgreSQL may walk past the rows of all others.
 const remainingEvents = statement<{ id: string }>('remaining-events')`
-  SELECT event_id AS id FROM deliveries WHERE account_id = $1 LIMIT ${BATCH}`
+  (SELECT event_id AS id FROM deliveries WHERE account_id = $1 LIMIT ${BATCH})
+  UNION ALL (SELECT id FROM events WHERE account_id = $1 AND number IS NOT NULL LIMIT ${BATCH})`
 
 const deleteAll = [
   ...[
