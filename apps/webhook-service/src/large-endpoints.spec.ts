@@ -166,8 +166,14 @@ test('a check of open deliveries, whatever endpoints without any there are', asy
   })
 })
 
-test('the removal of an account without deliveries, whatever others have', async () => {
-  for (const { endpoint } of [small, large]) await endpoint(4)
+test('the removal of an account without deliveries, whatever others have, and a part of its audit log', async () => {
+  const audit = `
+    INSERT INTO audit (account_id, action, target_type, target_id, changes)
+    SELECT 4, 'webhook_endpoint.tested', 'webhook_endpoint', n, '{}' FROM generate_series(1, $1::int) n`
+  for (const [{ database, endpoint }, count] of [[small, 1000] as const, [large, 3000] as const]) {
+    await endpoint(4)
+    await database.query({ text: audit, values: [count] })
+  }
   await costsTheSame((_, database) => removeAccount(dependenciesOf(database), { accountId: 4 }))
 })
 

@@ -80,9 +80,8 @@ const deleteAll = [
 ]
 
 const deleteAudit = statement('delete-audit-of-account')`
-  DELETE FROM public.audit WHERE account_id = $1 AND id = ANY (
-    ARRAY (SELECT id FROM public.audit WHERE account_id = $1 LIMIT ${BATCH})
-  ) RETURNING id`
+  DELETE FROM public.audit WHERE ctid = ANY (ARRAY (SELECT ctid FROM public.audit WHERE account_id = $1 LIMIT ${BATCH}))
+  RETURNING id`
 
 const removeFrom = async (database: Database, accountId: number): Promise<boolean> => {
   const ids = (await remainingEvents(database, accountId)).map(({ id }) => id)
