@@ -126,15 +126,15 @@ export const startWebhookService = async (
   // A response that is saved under a key names its replay.
   const replaysMs = Math.max(config.DELIVERY_RETENTION, config.IDEMPOTENCY_RETENTION)
   prune('replays', oldReplays(leads.database, replaysMs))
+  const deleteMessages = deleteMessagesFrom(config.SMTP_URL)
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
-    prune(rows, createPruneEvents(database, kept))
+    prune(rows, createPruneEvents(database, kept, deleteMessages))
   const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
     ([name, { database }]) => loops.run(name, { pauseMs: 250 }, sync ?? createSyncDeliveries(database)),
   )
   const dependencies: Dependencies = {
-    ...{ database: leads.database, notifications: messages.database, clock, sealer },
-    deleteMessages: deleteMessagesFrom(config.SMTP_URL),
+    ...{ database: leads.database, notifications: messages.database, clock, sealer, deleteMessages },
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: config.WEBHOOK_DISABLE_AFTER,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),

@@ -7,7 +7,7 @@ import { simpleParser } from 'mailparser'
 import { composeMessage } from './compose-message'
 import { notification, startMailing } from './notifications.fixture'
 
-const { running, start, publish, ended, retrieve } = startMailing()
+const { running, boot, start, publish, ended, retrieve } = startMailing()
 
 test('an appointment is sent in text and HTML, in the local time, with an invitation', async () => {
   const { mails } = await start()
@@ -129,9 +129,10 @@ test.each([
   expect([from, header('From'), entry.organizer]).toEqual([sender, sender, `mailto:${sender}`])
 })
 
-test('without a mail server a message is a file, of which an erasure leaves nothing', async () => {
+test('without a mail server a message is a file, of which an erasure and pruning leave nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
-  await start({}, { SMTP_URL: { folder: join(folder, 'mail') } })
+  const settings = { SMTP_URL: { folder: join(folder, 'mail') } }
+  await start({}, settings)
   const event = notification()
   await publish(event)
   await ended()
@@ -143,5 +144,15 @@ test('without a mail server a message is a file, of which an erasure leaves noth
   const erased = { accountId: 1, leadReference, eventIds: [event.eventId], tombstone: false }
   await running.service.client.eraseLeadEvents(erased)
   expect(await readdir(join(folder, 'mail'))).toEqual([])
+
+  await publish(notification())
+  await ended(2)
+  await running.doors.rows('UPDATE notifications.events SET created_at = created_at - interval $$31 days$$')
+  await running.doors.rows('UPDATE notifications.deliveries SET updated_at = updated_at - interval $$31 days$$')
+  expect(await readdir(join(folder, 'mail'))).toHaveLength(1)
+  // It begins with a round of pruning.
+  await running.service.stop()
+  await boot(settings)
+  await eventually(async () => expect(await readdir(join(folder, 'mail'))).toEqual([]))
   await rm(folder, { recursive: true })
 })

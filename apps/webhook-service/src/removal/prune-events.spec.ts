@@ -179,6 +179,7 @@ const fillTables = (count: number, schema = 'public') =>
   )
 
 const KEPT = { doneMs: 30 * DAY_MS, exhaustedMs: 90 * DAY_MS }
+const nothing = async () => undefined
 
 test.each([
   'public',
@@ -187,7 +188,7 @@ test.each([
   await (await start()).stop()
   await fillTables(30, schema)
   const copies = [1, 2].map(
-    () => createPruneEvents(database(schema), KEPT, { events: 4, deliveries: 3 }).batch,
+    () => createPruneEvents(database(schema), KEPT, nothing, { events: 4, deliveries: 3 }).batch,
   )
   let rows = 0
   const rounds = async (copy: (typeof copies)[number]) => {
@@ -227,7 +228,7 @@ test('young events are not read', async () => {
     return Number(row!.read)
   }
   expect(await read()).toBe(0)
-  expect((await createPruneEvents(database('public'), KEPT).batch()).more).toBe(false)
+  expect((await createPruneEvents(database('public'), KEPT, nothing).batch()).more).toBe(false)
   // A connection reports what it has read when it ends.
   await lifecycle.stop()
   await eventually(async () => expect(await read()).toBeGreaterThan(0))
@@ -237,7 +238,7 @@ test('young events are not read', async () => {
 test('a row that an erasure has locked is left for the next run', async () => {
   await (await start()).stop()
   await fillTables(2)
-  const { batch: copy } = createPruneEvents(database('public'), KEPT)
+  const { batch: copy } = createPruneEvents(database('public'), KEPT, nothing)
   await doors.rows('BEGIN')
   await doors.rows('SELECT id FROM events ORDER BY created_at LIMIT 1 FOR UPDATE')
   expect(await copy()).toEqual({ rows: 3, more: false })

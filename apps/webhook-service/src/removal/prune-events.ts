@@ -1,4 +1,5 @@
 import { type Database, type Pruned, statement } from '@leadwire/service-kit'
+import type { Dependencies } from '../operation'
 
 /** Events that one transaction reads, and deliveries that it removes. An event may have a hundred. */
 const BATCH = { events: 200, deliveries: 1000 }
@@ -32,7 +33,7 @@ const deleteDeliveries = statement('delete-old-deliveries')`
   )
   DELETE FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM old)) RETURNING id`
 
-const deleteEvents = statement('delete-old-events')`
+const deleteEvents = statement<{ id: string }>('delete-old-events')`
   DELETE FROM events e
   WHERE id = ANY ($1::uuid[]) AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
     AND created_at < clock_timestamp() - CASE WHEN sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'
@@ -81,6 +82,7 @@ export const createPruneEvents = (
   database: Database,
   // How long deliveries are kept once they are done: delivered and cancelled ones; exhausted ones and those of samples.
   { doneMs, exhaustedMs }: { doneMs: number; exhaustedMs: number },
+  deleteMessages: Dependencies['deleteMessages'],
   limits = BATCH,
 ) => {
   const firstMs = Math.min(doneMs, exhaustedMs)
@@ -95,6 +97,8 @@ export const createPruneEvents = (
       const given = [events.map(({ id }) => id), exhaustedMs, doneMs]
       const deliveries = await deleteDeliveries(tx, ...given, limits.deliveries)
       const removed = await deleteEvents(tx, ...given)
+      // Without its event no erasure finds a message.
+      await deleteMessages(removed.map(({ id }) => id))
       keepEvents.send(tx, ...given, firstMs)
       deleteDeadLetters.send(tx, exhaustedMs, limits.events)
       deleteEndpoints.send(tx, Math.max(doneMs, exhaustedMs), limits.events)
