@@ -248,6 +248,21 @@ test('a mail server that hangs holds up no webhook, and is given up in time', as
   await receiver.stop()
 })
 
+test('an erasure is not done while a message of the lead is in flight', async () => {
+  await start({ onMailFrom: () => undefined }, { SMTP_TIMEOUT: 1000 })
+  const event = notification()
+  await publish(event)
+  await eventually(async () =>
+    expect(await running.service.metric('leadwire_notification_attempts_in_flight')).toBe(1),
+  )
+  const asked = { accountId: 1, leadReference: event.leadReference, eventIds: [], tombstone: false }
+  const erase = () => running.service.client.eraseLeadEvents(asked)
+  expect(await erase()).toMatchObject({ notificationEvents: 1, attemptsInFlight: true })
+  await eventually(async () => expect(await erase()).toMatchObject({ attemptsInFlight: false }), {
+    timeoutMs: 10_000,
+  })
+})
+
 test('what is no notification is refused and counted', async () => {
   const { mails } = await start()
   const broken = [

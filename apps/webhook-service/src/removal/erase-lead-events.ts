@@ -111,7 +111,7 @@ export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies
     attempts: webhooks.attempts + messages.attempts,
     messages: messagesOf([...webhooks.stored, ...messages.stored]),
     missingEventIds: tombstone ? [] : missing,
-    attemptsInFlight: webhooks.inFlight,
+    attemptsInFlight: webhooks.inFlight || messages.inFlight,
     unplacedAt: unplaced.toSorted().at(-1),
   }
 }
