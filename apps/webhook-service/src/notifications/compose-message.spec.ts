@@ -129,7 +129,7 @@ test.each([
   expect([from, header('From'), entry.organizer]).toEqual([sender, sender, `mailto:${sender}`])
 })
 
-test('without a mail server a message is a file, of which an erasure and pruning leave nothing', async () => {
+test('without a mail server a message is a file, of which erasure, pruning and the end of the account leave nothing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
   const settings = { SMTP_URL: { folder: join(folder, 'mail') } }
   await start({}, settings)
@@ -154,5 +154,10 @@ test('without a mail server a message is a file, of which an erasure and pruning
   await running.service.stop()
   await boot(settings)
   await eventually(async () => expect(await readdir(join(folder, 'mail'))).toEqual([]))
+
+  await publish(notification())
+  await eventually(async () => expect(await readdir(join(folder, 'mail'))).toHaveLength(1))
+  while (!(await running.service.client.removeAccount({ accountId: 1 })).done);
+  expect(await readdir(join(folder, 'mail'))).toEqual([])
   await rm(folder, { recursive: true })
 })

@@ -1,7 +1,7 @@
 import { isUuid, type StreamMessage } from '@leadwire/contracts'
 import { type Database, statement } from '@leadwire/service-kit'
 import { validate } from '../arguments'
-import type { Operation } from '../operation'
+import type { Dependencies, Operation } from '../operation'
 
 interface EventRow {
   eventId: string
@@ -83,8 +83,13 @@ const deleteAudit = statement('delete-audit-of-account')`
   DELETE FROM public.audit WHERE ctid = ANY (ARRAY (SELECT ctid FROM public.audit WHERE account_id = $1 LIMIT ${BATCH}))
   RETURNING id`
 
-const removeFrom = async (database: Database, accountId: number): Promise<boolean> => {
+const removeFrom = async (
+  database: Database,
+  accountId: number,
+  deleteMessages: Dependencies['deleteMessages'],
+): Promise<boolean> => {
   const ids = (await remainingEvents(database, accountId)).map(({ id }) => id)
+  await deleteMessages(ids)
   if (ids.length > 0) await removeEvents(database, ids)
   else
     await database.transaction(async (tx) => {
@@ -95,10 +100,11 @@ const removeFrom = async (database: Database, accountId: number): Promise<boolea
 
 /** Removes a batch of what remains of an account; `done`: that was all. `idempotency_keys` name no account, and end after 24 hours. */
 export const removeAccount: Operation<'removeAccount'> = async (
-  { database, notifications },
+  { database, notifications, deleteMessages },
   { accountId },
 ) => {
-  const removed = [await removeFrom(database, accountId), await removeFrom(notifications, accountId)]
+  const webhooks = await removeFrom(database, accountId, deleteMessages)
+  const messages = await removeFrom(notifications, accountId, deleteMessages)
   const audit = await deleteAudit(database, accountId)
-  return { done: removed.every(Boolean) && audit.length < BATCH }
+  return { done: webhooks && messages && audit.length < BATCH }
 }
