@@ -85,13 +85,14 @@ const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> =>
   if (await removeFiles(deps, 'imports', { ...files, limit: IMPORTS })) return
   if (await removeLeads(deps, accountId)) return
   if (await removeFiles(deps, 'images', { ...files, limit: ROWS })) return
-  const { done } = await deps.webhooks.removeAccount({ accountId })
-  if (!done) return
   for (const [table, condition] of LARGE_TABLES) {
     const batch = `SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${ROWS}`
     const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (${batch})) RETURNING 1`
     if ((await deps.database.query({ text, values })).length === ROWS) return
   }
+  // When nothing is published any more.
+  const { done } = await deps.webhooks.removeAccount({ accountId })
+  if (!done) return
   await deps.database.transaction(async (tx) => {
     for (const text of LAST) tx.send({ text, values })
   })
