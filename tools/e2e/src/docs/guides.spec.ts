@@ -40,13 +40,16 @@ const deliverOne = async ({ listen, createLead, client }: Tenant) => {
 type Reader = { env?: Record<string, string>; aliases?: string }
 
 /**
- * Follows a guide: saves its programs under the names in their first lines, then types its commands, in one shell.
+ * Follows a guide: saves its programs under the names in their first lines, then types its commands, in one shell, with a token of
+ * the scopes that it names.
  * @returns what it prints, and what the shell ends with
  */
 const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => {
   const tenant = await stage.newTenant()
-  const { token, client } = tenant
+  const { client } = tenant
   const text = await readFile(join(GUIDES, `${name}.md`), 'utf8')
+  const [, named] = /token\s+with\s+the\s+scopes?\s+(`[\w:]+`(?:\s+and\s+`[\w:]+`)?)/.exec(text) ?? []
+  const { token } = named ? await tenant.newToken({ scopes: named.match(/[\w:]+(?=`)/g) }) : tenant
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-guide-'))
   try {
     for (let lead = 0; lead < 21; lead += 1) await client.request('POST', '/leads', { json: LEAD })
