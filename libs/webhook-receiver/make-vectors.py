@@ -73,6 +73,7 @@ def positive():
     yield vector("a body beyond ASCII", body='{"data":{"name":"Zoë Ångström 👩‍🔧 \\u00e9","city":"Łódź"}}')
     yield vector("a body whose spaces and line ends matter", body='{ "data" : {\r\n\t"id": 1.0\n} }\n')
     yield vector("an empty body", body="")
+    yield vector("a body with a byte order mark", body=b"\xef\xbb\xbf" + LEAD.encode())
     yield vector("a body that is no text at all", body=bytes([0xFF, 0xFE, 0x00, 0x80, 0x0A]))
     yield vector("a large body", body=json.dumps({"data": {"description": "ä" * 5000}}, ensure_ascii=False))
     yield vector("five minutes old to the second", sign_timestamp=str(NOW - 300))
