@@ -80,6 +80,20 @@ const start = (over: Partial<InboxOptions<undefined>> = {}) => {
   return { inbox, receive, done, gaps, ids: () => done.map(({ id }) => id) }
 }
 
+it('keeps nothing of a lead that was erased after its page was read', async () => {
+  const kept: string[] = []
+  const erasure = event(3, { type: 'lead.erased', lead_reference: 'lead-2', lead_version: 2 })
+  const { inbox, receive } = start({
+    work: async ({ id }) => {
+      if (id === 'event-1') await receive(erasure)
+      kept.push(id)
+    },
+  })
+  log = [event(1), event(2, { type: 'lead.created' })]
+  expect([await inbox.catchUp(), await inbox.catchUp()]).toEqual([1, 0])
+  expect(kept).toEqual(['event-3', 'event-1'])
+})
+
 it('keeps an event once, whichever way it comes', async () => {
   const { inbox, receive, done, ids } = start()
   log = [event(1), event(2), event(3, { type: 'appointment.scheduled' })]

@@ -121,6 +121,8 @@ export const createInbox = <Tx>({
   onError = console.error,
 }: InboxOptions<Tx>): Inbox => {
   const inProgress = new Map<string, Promise<unknown>>()
+  /** Leads that were erased after the page was requested, which still has them. */
+  const erased = new Set<string | undefined>()
   /** All up to this number came or was read; undefined before the feed was read. */
   let known: number | undefined
 
@@ -141,7 +143,8 @@ export const createInbox = <Tx>({
 
   const keepRead = async ({ body, lead_reference, lead_version, ...event }: FeedEvent) => {
     const isWanted = (feed.leads ?? 'all') === 'all' || event.test === (feed.leads === 'test')
-    if (!body || !isWanted) return 0
+    const isErased = erased.has(lead_reference) && event.type !== 'lead.erased'
+    if (!body || !isWanted || isErased) return 0
     await inProgress.get(event.id)?.catch(() => undefined)
     const { id, type, sequence } = event
     const lead = { leadReference: lead_reference, leadVersion: lead_version }
@@ -153,6 +156,7 @@ export const createInbox = <Tx>({
   const readFeed = async (): Promise<number> => {
     let kept = 0
     for (let cursor = await store.cursor(); ; ) {
+      erased.clear()
       const page = await readPage(feed, cursor)
       if (page.gone) {
         await onGone?.()
@@ -199,12 +203,15 @@ export const createInbox = <Tx>({
       if (inProgress.has(id)) return { status: 409, outcome: 'in_progress' }
       const number = (name: string) => Number(headerOf(headers, name)) || undefined
       const sequence = number('webhook-sequence')
+      const type = payload.type ?? 'lead.created'
       const data = payload.data as { reference?: string; lead_reference?: string }
+      const leadReference = data.lead_reference ?? data.reference
+      if (type === 'lead.erased') erased.add(leadReference)
       const kept = keep({
         id,
-        type: payload.type ?? 'lead.created',
+        type,
         sequence,
-        leadReference: data.lead_reference ?? data.reference,
+        leadReference,
         leadVersion: number('webhook-lead-version'),
         payload,
       })
