@@ -7,7 +7,9 @@ import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from 
 
 const LINE_FEED = 0x0a
 
-const isBlank = (line: Buffer) => line.length < 4 && line.toString().trim() === ''
+const WHITE_SPACE = Buffer.from(' \t\r')
+
+const isBlank = (line: Buffer) => line.every((byte) => WHITE_SPACE.includes(byte))
 
 /** The lines that are not blank of a file whose bytes start at `position`, each with the byte after it. */
 async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {

@@ -9,6 +9,7 @@ test.each([
   ['commas', (bytes: Readable) => csvRows(bytes, 1, { columns: ['name'], delimiter: ',' }), ',,,\n'],
   ['nothing in CSV', (bytes: Readable) => csvRows(bytes, 1, { columns: ['name'], delimiter: ',' }), '\n'],
   ['nothing in NDJSON', (bytes: Readable) => ndjsonRows(bytes, 1), '\n'],
+  ['spaces in NDJSON', (bytes: Readable) => ndjsonRows(bytes, 1), '     \t\r\n'],
 ])('rows of %s leave other work its turns', async (_what, rowsOf, line) => {
   let turns = 0
   let reading = true
