@@ -148,7 +148,9 @@ test('without a mail server a message is a file, of which erasure, pruning and t
   await publish(notification())
   await ended(2)
   await running.doors.rows('UPDATE notifications.events SET created_at = created_at - interval $$31 days$$')
-  await running.doors.rows('UPDATE notifications.deliveries SET updated_at = updated_at - interval $$31 days$$')
+  await running.doors.rows(
+    'UPDATE notifications.deliveries SET updated_at = updated_at - interval $$31 days$$',
+  )
   expect(await readdir(join(folder, 'mail'))).toHaveLength(1)
   // It begins with a round of pruning.
   await running.service.stop()
