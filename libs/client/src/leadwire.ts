@@ -16,7 +16,7 @@ import type {
   ScheduleRequest,
   UpdateLeadRequest,
 } from './types'
-import { type FileToSend, uploadRequest } from './upload'
+import { type FileToSend, randomId, uploadRequest } from './upload'
 
 export interface LeadwireOptions {
   /** The address of the API, such as `https://leads.example.com`. */
@@ -47,10 +47,7 @@ interface UpdateOptions extends CallOptions {
   ifMatch?: string
 }
 
-/** Browsers have `randomUUID` only where a page came over https. */
-const newKey = () => crypto.getRandomValues(new Uint32Array(4)).join('-')
-
-const keyed = ({ idempotencyKey = newKey(), ...call }: CreateOptions = {}) => ({
+const keyed = ({ idempotencyKey = randomId(), ...call }: CreateOptions = {}) => ({
   params: { header: { 'Idempotency-Key': idempotencyKey } },
   ...call,
 })
@@ -167,7 +164,7 @@ export const createLeadwire = (options: LeadwireOptions) => {
     attach: async (
       reference: string,
       { name, ...file }: FileToSend & { name: string },
-      { idempotencyKey = newKey(), signal }: CreateOptions = {},
+      { idempotencyKey = randomId(), signal }: CreateOptions = {},
     ): Promise<Image> => {
       const upload = {
         ...file,

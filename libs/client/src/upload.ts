@@ -60,12 +60,15 @@ const formOf = ({ fields, fileName, content }: Upload) => {
   return form
 }
 
+/** 128 random bits. Browsers have `randomUUID` only where a page came over https. */
+export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
 /** A request with a file. Without `onProgress` a Blob is sent in a FormData, which every browser supports. */
 export const uploadRequest = (upload: Upload): Request => {
   const { url, headers, signal, content, onProgress } = upload
   if (content instanceof Blob && !onProgress)
     return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: formOf(upload) })
-  const boundary = `leadwire-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`
+  const boundary = `leadwire-${randomId()}`
   // An error of the file or of onProgress aborts the request, which is not sent again.
   const failed = new AbortController()
   const onFailure = (error: unknown) => failed.abort(error)

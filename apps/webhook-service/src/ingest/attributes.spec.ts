@@ -19,6 +19,15 @@ afterAll(async () => {
 
 const include = { parts: ['attributes'] }
 
+const bodiesOf = (length: number) => {
+  const note = 'x'.repeat(length)
+  return [{ note }, { note, attributes: { a: 1 } }].map((data) =>
+    eventBody('lead.created', JSON.stringify(data)),
+  )
+}
+const arrivedAt = (path: string) =>
+  receiver.requests.filter(({ url }) => url.endsWith(path)).map(({ body }) => body.toString())
+
 test.each([
   ['small', 10],
   ['large', 40_000],
@@ -26,14 +35,8 @@ test.each([
   const accountId = 1_000_000 + length
   const gains = await service.endpoint(accountId, `${receiver.url}/${what}/gains`)
   const loses = await service.endpoint(accountId, `${receiver.url}/${what}/loses`, { include })
-  const note = 'x'.repeat(length)
-  const [body, bodyWithAttributes] = [{ note }, { note, attributes: { a: 1 } }].map((data) =>
-    eventBody('lead.created', JSON.stringify(data)),
-  )
-  const arrived = (path: string) =>
-    receiver.requests
-      .filter(({ url }) => url.endsWith(`/${what}/${path}`))
-      .map((request) => `${request.body}`)
+  const [body, bodyWithAttributes] = bodiesOf(length)
+  const arrived = (path: string) => arrivedAt(`/${what}/${path}`)
   receiver.answerWith({ status: 500 })
   await doors.publish(doors.event(accountId, { body: body!, bodyWithAttributes }))
   await eventually(() => expect([arrived('gains').length, arrived('loses').length]).toEqual([1, 1]))
@@ -69,14 +72,8 @@ test.each([
   const accountId = length
   const full = await service.endpoint(accountId, `${receiver.url}/${what}/full`, { include })
   await service.endpoint(accountId, `${receiver.url}/${what}/plain`)
-  const note = 'x'.repeat(length)
-  const [body, bodyWithAttributes] = [{ note }, { note, attributes: { a: 1 } }].map((data) =>
-    eventBody('lead.created', JSON.stringify(data)),
-  )
-  const arrived = (path: string) =>
-    receiver.requests
-      .filter(({ url }) => url.endsWith(`/${what}/${path}`))
-      .map((request) => request.body.toString())
+  const [body, bodyWithAttributes] = bodiesOf(length)
+  const arrived = (path: string) => arrivedAt(`/${what}/${path}`)
   receiver.answerWith({ status: 500 })
   await doors.publish(doors.event(accountId, { body: body!, bodyWithAttributes }))
   await eventually(() => expect([arrived('full').length, arrived('plain').length]).toEqual([1, 1]))

@@ -23,7 +23,7 @@ export async function ensureDemoEndpoint({
 
 export type RegisteredEndpoint = { id: number; url: string; enabled: boolean }
 
-/** Every webhook endpoint the demo account has, whoever registered it; none while the account is suspended. */
+/** Every webhook endpoint of the demo account, also those it registered itself; none while the account is suspended. */
 export async function listEndpoints({ token }: Demo, base: string): Promise<RegisteredEndpoint[]> {
   const answer = await fetch(`${base}/manage/webhook-endpoints`, { headers: headers(token) })
   if (answer.status === 403) return []
