@@ -64,7 +64,7 @@ test.each([HOUR, -HOUR])('a copy whose machine is %i ms ahead retries at the dat
     return rows
   })
   expect(attempts.map(({ sound }) => sound)).toEqual([true, true])
-  expect(attempts[1]!.at.getTime() - attempts[0]!.at.getTime()).toBeGreaterThanOrEqual(1000)
+  expect(attempts[1]!.at.getTime() - attempts[0]!.at.getTime()).toBeGreaterThanOrEqual(1000 - 100)
   expect(
     Math.abs(Number(receiver.requests[0]!.headers['webhook-timestamp']) * 1000 - attempts[0]!.at.getTime()),
   ).toBeLessThan(1001)

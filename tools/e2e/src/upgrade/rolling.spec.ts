@@ -209,7 +209,8 @@ describeUpgrade()('the previous release and this one', () => {
       expect(refused).toEqual([])
       const attempts = late.receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
       expect(attempts).toHaveLength(3)
-      expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(20_000)
+      // Each copy measures the database's clock to a few milliseconds.
+      expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(20_000 - 100)
       for (const { receiver, secret } of [steady, flaky, late, changes!])
         for (const { headers, body } of receiver.requests)
           expect(headers['x-service-signature']).toBe(createHmac('sha1', secret).update(body).digest('hex'))
