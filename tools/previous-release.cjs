@@ -8,6 +8,7 @@ const { join } = require('node:path')
  * @returns {{version: string, commit: string | null}} `commit` may be unknown to a clone with a short history
  */
 exports.previousRelease = (root) => {
+  /** @param {string[]} args */
   const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim()
   // The commit of a release is compared with the release before it.
   const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')

@@ -2,9 +2,12 @@
 // second time on a stack that speaks TLS; each check counts as one. It ends with the count, alone on a line. Arguments are for jest.
 const { spawn, spawnSync } = require('node:child_process')
 const { once } = require('node:events')
-const { readFileSync, rmSync } = require('node:fs')
+const { existsSync, readFileSync, rmSync } = require('node:fs')
 const { constants, setPriority, tmpdir } = require('node:os')
 const { join } = require('node:path')
+
+/** More of them are no accident. */
+const MOST_REPEATED = 5
 
 const binary = (name) => join(__dirname, '../node_modules/.bin', name)
 
@@ -19,22 +22,21 @@ function succeeds(command, args, { env, stdout = 2 } = {}) {
   return status === 0
 }
 
+function npm() {
+  const cli = process.env.npm_execpath
+  return cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
+}
+
 /** Resolves with whether types are right. It takes the processor time that specs leave. */
 async function checkTypes() {
-  // The daemon would outlive the command, and the terminal interface hides what failed. What the build generated stays: specs read it.
-  const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
-  const args = ['run-many', '-t', 'typecheck', '--output-style=static', '--excludeTaskDependencies']
-  const options = { cwd: join(__dirname, '..'), env, stdio: ['ignore', 2, 2] }
-  const child = spawn(process.execPath, [binary('nx'), ...args], options)
+  const [command, first] = npm()
+  // Without what npm runs before it: the build has generated what it needs, and specs read that.
+  const args = [...first, 'run', '--silent', '--ignore-scripts', 'typecheck']
+  const child = spawn(command, args, { cwd: join(__dirname, '..'), stdio: ['ignore', 2, 2] })
   setPriority(child.pid, constants.priority.PRIORITY_LOW)
   const [status] = await once(child, 'close')
   if (status !== 0) console.error('Types are wrong: see above, between the results of specs.')
   return status === 0
-}
-
-function npm() {
-  const cli = process.env.npm_execpath
-  return cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]
 }
 
 function lint() {
@@ -61,26 +63,37 @@ function audit() {
   return status === 0
 }
 
+/** A busy machine's pauses fail some specs: if few files failed, they run once more, one at a time. Those that pass are named. */
 function runSpecs(asked) {
+  const isWhole = asked.every((argument) => argument.startsWith('--'))
+  const files = runJest(asked, isWhole)
+  const failed = namesOfFailed(files)
+  if (failed.length === 0 || failed.length > MOST_REPEATED || !failed.every(existsSync)) return files
+  console.error(`\nThese failed, and run once more:\n${failed.join('\n')}\n`)
+  const options = asked.filter((argument) => /^--(?!shard|coverage)/.test(argument))
+  const repeated = runJest([...options, '--runInBand', '--runTestsByPath', ...failed], isWhole)
+  const stillFailed = namesOfFailed(repeated)
+  const flaky = failed.filter((name) => !stillFailed.includes(name))
+  if (flaky.length > 0) console.error(`\nFlaky, they passed the second time:\n${flaky.join('\n')}`)
+  return [...files.filter(({ name }) => !failed.includes(name)), ...repeated]
+}
+
+const namesOfFailed = (files) => [
+  ...new Set(files.filter(({ status }) => status === 'failed').map(({ name }) => name)),
+]
+
+/** The results of each file. */
+function runJest(asked, isWhole) {
   const report = join(tmpdir(), `leadwire-specs-${process.pid}.json`)
-  const succeeded = succeeds(
-    process.execPath,
-    [binary('jest'), '--json', `--outputFile=${report}`, ...asked],
-    {
-      stdout: 'ignore',
-      env: {
-        LEADWIRE_TEST_BUILD_MINIO: '1',
-        ...(asked.every((argument) => argument.startsWith('--')) && { LEADWIRE_TEST_ALL: '1' }),
-      },
-    },
-  )
-  const result = readReport(report)
-  if (!result) return { passed: 0, failed: 1, skipped: 0 }
-  const { numPassedTests, numFailedTests, numPendingTests, numTodoTests, numRuntimeErrorTestSuites } = result
-  const failed = numFailedTests + numRuntimeErrorTestSuites
-  // A file that leaks fails the run without failing a test.
-  const unexplained = !succeeded && failed === 0 ? 1 : 0
-  return { passed: numPassedTests, failed: failed + unexplained, skipped: numPendingTests + numTodoTests }
+  const options = ['--json', `--outputFile=${report}`]
+  const succeeded = succeeds(process.execPath, [binary('jest'), ...options, ...asked], {
+    stdout: 'ignore',
+    env: { LEADWIRE_TEST_BUILD_MINIO: '1', ...(isWhole && { LEADWIRE_TEST_ALL: '1' }) },
+  })
+  const files = readReport(report)?.testResults ?? []
+  // Without a report, for one.
+  const isUnexplained = !succeeded && namesOfFailed(files).length === 0
+  return isUnexplained ? [...files, { name: 'jest', status: 'failed', assertionResults: [] }] : files
 }
 
 function readReport(path) {
@@ -110,12 +123,15 @@ async function main(asked) {
     !shard || shard.startsWith('--shard=1/') ? [checkTypes(), lint(), checkLicences(), audit()] : []
   const specs = runSpecs(asked)
   const answers = await Promise.all(checks)
-  const count = (result, answer) => specs[result] + answers.filter((ok) => ok === answer).length
-  const [passed, failed, skipped] = [
-    count('passed', true),
-    count('failed', false),
-    count('skipped', undefined),
-  ]
+  const results = specs.flatMap(({ status, assertionResults }) => {
+    const ofTests = assertionResults.map((test) => test.status)
+    // A file that leaks, or can't be loaded, fails without a test that failed.
+    return status === 'failed' && !ofTests.includes('failed') ? [...ofTests, status] : ofTests
+  })
+  const count = (status, answer) =>
+    [...results, ...answers].filter((result) => result === status || result === answer).length
+  const [passed, failed] = [count('passed', true), count('failed', false)]
+  const skipped = results.length + answers.length - passed - failed
   console.log(`\n${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ''}`)
   process.exit(failed === 0 ? 0 : 1)
 }
