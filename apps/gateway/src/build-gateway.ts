@@ -50,13 +50,13 @@ import { downloadAttachment, listAttachments } from './files/download-attachment
 import { serveAsset } from './files/serve-asset'
 import { serveHealth } from './health/serve-health'
 import { allowOrigins, answerCapturePreflights } from './http/allow-origins'
+import { recordMethods } from './http/allowed-methods'
 import { answerClientError, trackResponses } from './http/answer-client-error'
 import { commonHeaders, requestId } from './http/common-headers'
 import { compressJson } from './http/compress-json'
 import { answerError, handleErrors } from './http/handle-errors'
 import { observeRequests } from './http/observe-requests'
 import { publicAddress } from './http/public-address'
-import { refuseOtherMethods } from './http/refuse-other-methods'
 import { createImport } from './imports/create-import'
 import { cancelImport, listImportFaults, listImports, retrieveImport } from './imports/imports'
 import { watchImport } from './imports/watch-import'
@@ -102,6 +102,8 @@ export interface GatewayOptions {
 
 const UPLOAD_LIMITS: UploadLimits = { idleMs: 30_000, totalMs: 300_000 }
 
+const ROUTER_OPTIONS = { ignoreTrailingSlash: true, maxParamLength: 16_384 }
+
 // An upload of a file has 5 minutes.
 const REQUEST_TIMEOUT_MS = 330_000
 
@@ -118,7 +120,7 @@ const createApp = (
     trustProxy: proxies.length > 0 ? proxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
+    routerOptions: ROUTER_OPTIONS,
     // In a drain, requests on open connections are still served.
     return503OnClosing: false,
     frameworkErrors: answerError(logger) as never,
@@ -155,11 +157,11 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     return clients.isOrigin(origin)
   })
   if (origins.length > 0) allowOrigins(app, origins)
-  const refuseOthers = refuseOtherMethods(app)
+  const misrouted = recordMethods(app, ROUTER_OPTIONS)
   traceRequests(app)
   setDeadlines(app, options.requestLimitMs)
   trackResponses(app)
-  handleErrors(app, logger)
+  handleErrors(app, logger, misrouted)
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, logger, metrics)
@@ -211,7 +213,6 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   addRoutes((scope) => createImport(scope, dependencies, 'createImport'))
   app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))
   app.register((scope) => serveSite(scope, config.PUBLIC_URL))
-  refuseOthers()
   return app
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { type Logger, PROBLEM_TYPE, ServiceError, TooBusy } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Problem, ProblemError, problemJson, problemOf } from './problem'
+import { notFound, type Problem, ProblemError, problemJson, problemOf } from './problem'
 import { decodePercent } from './utf8'
 
 // A read that timed out has changed nothing, and may be sent again.
@@ -30,12 +30,9 @@ export const answerError =
 const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
   headers.expect !== undefined && raw.httpVersion === '1.1' && !/\b100-continue\b/i.test(headers.expect)
 
-const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
-
 const badRequest = (detail: string) => new ProblemError('bad-request', detail)
 
 const problemWith = (request: FastifyRequest): ProblemError | undefined => {
-  if (request.is404) return notFound()
   const { httpVersion } = request.raw
   // A first line without a version is HTTP/0.9, which has no headers.
   if (httpVersion === '0.9') return badRequest('The request is not well-formed HTTP.')
@@ -65,13 +62,18 @@ const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
     return count > 1
   })
 
-export const handleErrors = (app: FastifyInstance, logger: Logger): void => {
+/** @param misrouted why a request has no route */
+export const handleErrors = (
+  app: FastifyInstance,
+  logger: Logger,
+  misrouted: (request: FastifyRequest) => ProblemError | undefined,
+): void => {
   app.setErrorHandler(answerError(logger))
   // Without a listener Node answers 417 itself, without a document.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   // Before the body is read: at an unknown address its type and size do not matter.
   app.addHook('onRequest', (request, _reply, done) => {
-    done(problemWith(request))
+    done(misrouted(request) ?? problemWith(request))
   })
   app.setNotFoundHandler(async () => {
     throw notFound()

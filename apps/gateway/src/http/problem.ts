@@ -115,6 +115,8 @@ const KNOWN_ERRORS: Record<string, readonly [ProblemKind, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
 }
 
+export const notFound = () => new ProblemError('not-found', 'There is nothing at this address.')
+
 /** The problem of an error of Fastify or of Node's parser. */
 export const knownProblem = (
   error: Error & { code?: unknown; statusCode?: unknown },
