@@ -58,6 +58,17 @@ class ReplaceableCredentials extends ServerCredentials {
   }
 }
 
+/** What `ServerReflection` does, from the first request on: reading all descriptors takes a tenth of a start. */
+const reflection = (services: Iterable<string>): ServiceImplementation<typeof ServerReflectionService> => {
+  let implementation: ReturnType<typeof ServerReflection> | undefined
+  return {
+    async *serverReflectionInfo(requests, context) {
+      implementation ??= ServerReflection(DESCRIPTORS, [...services])
+      yield* implementation.serverReflectionInfo(requests, context)
+    },
+  }
+}
+
 /**
  * A gRPC server with health and reflection. Calls need one of `tokens`, and with `tls` a certificate. A drain finishes the calls in
  * flight.
@@ -83,10 +94,7 @@ export const createGrpcServer = (
       server.add(readable(definition), implementation)
     },
     listen: async ({ host, port }: { host: string; port: number }): Promise<number> => {
-      server.add(
-        ServerReflectionService,
-        ServerReflection(DESCRIPTORS, [HealthDefinition.fullName, ...services]),
-      )
+      server.add(ServerReflectionService, reflection([HealthDefinition.fullName, ...services]))
       const ours = tls ? new ReplaceableCredentials(tls) : ServerCredentials.createInsecure()
       const bound = await server.listen(`${host}:${port}`, ours)
       lifecycle.onStop('grpc server', () => server.shutdown())
