@@ -68,7 +68,7 @@ test('a token of the environment is the services’, rather than the one that wa
 
 test('the public address is where images are; a host that means "any" is reached as loopback', async () => {
   const [gateway] = await planServices(
-    surroundings({ gateway: { host: '::', port: 3000 }, env: { PUBLIC_URL: 'https://leads.example' } }),
+    surroundings({ gateway: { host: '::', port: 3000 }, env: { PUBLIC_URL: 'https://leads.example/' } }),
   )
   expect(gateway!.base).toBe('http://[::1]:3000')
   expect(gateway!.env['ASSETS_URL']).toBe('https://leads.example/assets')

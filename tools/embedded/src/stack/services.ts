@@ -97,7 +97,7 @@ export async function planServices({
   const base = baseUrl(gateway)
   const shared = {
     ...env,
-    ASSETS_URL: env['ASSETS_URL'] || `${env['PUBLIC_URL'] || base}/assets`,
+    ASSETS_URL: env['ASSETS_URL'] || `${(env['PUBLIC_URL'] || base).replace(/\/+$/, '')}/assets`,
     SERVICE_TOKEN: env['SERVICE_TOKEN'] || serviceToken,
     ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] || encryptionKey,
     ...(tls && tlsSettings(tls)),
