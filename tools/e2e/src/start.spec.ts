@@ -187,9 +187,10 @@ test('an empty setting counts as unset, for the stack and for the command line',
 })
 
 test('a start after the account was suspended and its token revoked has another token of it', async () => {
-  const first = start([], await port())
+  const args = ['--webhook-url', 'http://127.0.0.1:9/hook']
+  const first = start(args, await port())
   await isReady(first)
-  const { account, token, base_url } = await dev(first)
+  const { account, token, base_url, webhook_secret } = await dev(first)
   const client = createClient(base_url, { token })
   const { json } = await client.request<{ data: { id: number }[] }>('GET', '/manage/tokens')
   await client.request('DELETE', `/manage/tokens/${json.data[0]!.id}`)
@@ -203,10 +204,10 @@ test('a start after the account was suspended and its token revoked has another 
   )
   first.child.kill('SIGINT')
   await first.ended
-  const second = start([], await port())
+  const second = start(args, await port())
   await isReady(second)
   const { token: renewed, ...found } = await dev(second)
-  expect([found.account, renewed === token]).toEqual([account, false])
+  expect([found.account, found.webhook_secret, renewed === token]).toEqual([account, webhook_secret, false])
   second.child.kill('SIGINT')
   expect(await second.ended).toBe(0)
 })
