@@ -52,6 +52,15 @@ export const firstPending = statement<{ at: string }>('first-pending')`
   SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
   ORDER BY next_attempt_at LIMIT 1`
 
+/** Answers with a row where an attempt is claimed that is due at $1 at the latest and at $2 at the earliest, among as many as `soon` has. */
+export const findClaimed = statement('find-claimed')`
+  SELECT FROM (
+    (SELECT claimed_until FROM deliveries WHERE status = 'pending' AND next_attempt_at BETWEEN $2 AND $1
+     ORDER BY next_attempt_at LIMIT ${SOON})
+    UNION ALL
+    (SELECT claimed_until FROM deliveries WHERE manual_at <= $1 LIMIT ${SOON})
+  ) d WHERE NOT ${UNCLAIMED} LIMIT 1`
+
 /** When endpoints have a delivery that is due, as far as this process knows. The next poll corrects it. */
 export const createDueEndpoints = () => {
   // By account, the due time of each endpoint. In the order of turns: accounts and endpoints that were served go to the end.

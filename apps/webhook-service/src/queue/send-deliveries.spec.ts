@@ -166,6 +166,21 @@ test('of two retries of one endpoint the second is as much on time as the first'
   expect(Math.max(...lateMs)).toBeLessThan(2000)
 })
 
+test('an attempt whose process died is made again within a second of the end of its claim, however idle the queue', async () => {
+  await database.query({ text: INSERT_ENDPOINTS, values: [1] })
+  await database.query({ text: INSERT_DELIVERIES, values: [1] })
+  await database.query({
+    text: "UPDATE deliveries SET claim = 1, claimed_until = clock_timestamp() + interval '4 s'",
+  })
+  sender = startSender(async () => outcome(null), { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 })
+  // The next idle poll would be after 7.75 s.
+  await eventually(
+    async () =>
+      expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
+    { timeoutMs: 7000 },
+  )
+})
+
 test('while attempts cannot be recorded few more start, and none is made twice', async () => {
   await database.query({ text: INSERT_ENDPOINTS, values: [100] })
   await database.query({ text: INSERT_DELIVERIES, values: [30] })

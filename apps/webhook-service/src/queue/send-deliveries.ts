@@ -4,7 +4,13 @@ import { createAlarm, type Database, untilSuccess } from '@leadwire/service-kit'
 import type { Clock } from '../clock'
 import { createAttemptsInFlight } from './attempts-in-flight'
 import { type Claim, type ClaimedDelivery, claimDeliveries, newClaim } from './claim-deliveries'
-import { createDueEndpoints, type DueEndpoint, findDueEndpoints, firstPending } from './due-endpoints'
+import {
+  createDueEndpoints,
+  type DueEndpoint,
+  findClaimed,
+  findDueEndpoints,
+  firstPending,
+} from './due-endpoints'
 import type { AttemptOptions } from './record-attempts'
 import { createSlots } from './slots'
 
@@ -12,6 +18,8 @@ import { createSlots } from './slots'
 const POLL_EVERY_MS = 250
 /** The same after several polls that found nothing due. */
 const IDLE_POLL_MS = 5000
+/** While an attempt is claimed: its process may have died, and then it is made again soon after its claim ends. */
+const CLAIMED_POLL_MS = 500
 /** How far a poll sees beyond the next one; what becomes due meanwhile starts on time. */
 const AHEAD_MS = 2000
 /** The pause after a full poll, as a multiple of its duration. */
@@ -131,6 +139,8 @@ export const sendDeliveries = (options: SendOptions) => {
     }
     const woken = await polls.sleep(sleepMs)
     sleepMs = woken ? POLL_EVERY_MS : Math.min(sleepMs * 2, idlePollMs)
+    if (sleepMs > CLAIMED_POLL_MS && (await findClaimed(queue, clock.now(), from ?? new Date(0))).length > 0)
+      sleepMs = CLAIMED_POLL_MS
   }
 
   const claimOrSleep = async () => {
