@@ -1,6 +1,7 @@
 // The environment of spec files: Node's own globals, with variables of their project, and a watch on what they start: a file that
 // leaves a process running fails. A context of its own, as jest's environment has, would have its own `Error` and `RegExp`, and could
 // not share the packages that runtime.cjs loads once.
+const asyncHooks = require('node:async_hooks')
 const vm = require('node:vm')
 const { ModernFakeTimers } = require('@jest/fake-timers')
 const { ModuleMocker } = require('jest-mock')
@@ -14,6 +15,15 @@ vm.compileFunction = (source, parameters, { parsingContext, ...options }) =>
     parameters,
     parsingContext === NO_CONTEXT ? options : { parsingContext, ...options },
   )
+
+// jest-circus makes one in each file and leaves it on, and in Node 20 each makes every promise of the files after it dearer.
+const storages = []
+asyncHooks.AsyncLocalStorage = class extends asyncHooks.AsyncLocalStorage {
+  constructor(...options) {
+    super(...options)
+    storages.push(this)
+  }
+}
 
 module.exports = class {
   constructor({ projectConfig: config }) {
@@ -40,6 +50,7 @@ module.exports = class {
   async setup() {}
 
   async teardown() {
+    for (const storage of storages.splice(0)) storage.disable()
     this.fakeTimersModern.dispose()
     for (const name of Object.keys(process.env)) delete process.env[name]
     Object.assign(process.env, this.variables)
