@@ -28,10 +28,12 @@ export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (depe
     const now = clock.now()
     const end = new Date(now.getTime() + overlapMs)
     const until = end.toISOString()
-    const replaced = current.secret === secret ? [] : [{ secret: current.secret, until }]
     // One that comes back keeps its place, so that the header stays with it.
-    const oldSecrets = [...current.oldSecrets, ...replaced]
-      .map((old) => ({ ...old, until: old.until < until && old.secret !== secret ? old.until : until }))
+    const ends = new Map(current.oldSecrets.map((old) => [old.secret, old.until < until ? old.until : until]))
+    if (current.secret !== secret) ends.set(current.secret, until)
+    if (ends.has(secret)) ends.set(secret, until)
+    const oldSecrets = [...ends]
+      .map(([replaced, endsAt]) => ({ secret: replaced, until: endsAt }))
       .filter((old) => old.until > now.toISOString())
     if (oldSecrets.length > MAX_OLD_SECRETS)
       throw new ServiceError(
