@@ -1,4 +1,5 @@
-import { createServer } from 'node:net'
+import { createServer as createHttp2Server } from 'node:http2'
+import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AccountsServiceDefinition, type AccountsServiceImplementation } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
@@ -66,6 +67,21 @@ test('a method that the service does not have yet is unavailable', async () => {
 test('a call fails as unavailable without a server', async () => {
   const call = accountsAt(await freePort()).retrieveAccount({ accountId: 3 })
   await expect(call).rejects.toMatchObject({ code: 'unavailable' })
+})
+
+test('a call fails as unavailable when its server is killed while the connection drains', async () => {
+  const server = createHttp2Server()
+  server.once('connection', (socket) => {
+    server.once('stream', ({ session, id }) => {
+      session!.goaway(0, id)
+      // Answered once the client has read it.
+      session!.ping(() => socket.resetAndDestroy())
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const call = accountsAt((server.address() as AddressInfo).port).retrieveAccount({ accountId: 3 })
+  await expect(call).rejects.toMatchObject({ code: 'unavailable' })
+  server.close()
 })
 
 test('a service error arrives as it was thrown, and any other as internal', async () => {

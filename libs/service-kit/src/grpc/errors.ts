@@ -67,6 +67,9 @@ const ERRORS = new Map<Status, [code: ErrorCode, detail: string]>([
   [Status.UNAUTHENTICATED, ['internal', 'The other service does not know this SERVICE_TOKEN.']],
 ])
 
+// grpc-js reports INTERNAL when a connection that drains is reset, as by the kill of a server.
+const isReset = ({ details }: ClientError) => details.endsWith('(Call ended without gRPC status)')
+
 export const statusToErrors: ClientMiddleware = async function* (call, options) {
   try {
     return yield* call.next(call.request, options)
@@ -74,7 +77,7 @@ export const statusToErrors: ClientMiddleware = async function* (call, options) 
     if (!(cause instanceof ClientError)) throw cause
     const sent = cause instanceof RichClientError ? errorOfDetails(cause.details, cause.extra) : undefined
     if (sent) throw sent
-    const known = ERRORS.get(cause.code)
+    const known = ERRORS.get(isReset(cause) ? Status.UNAVAILABLE : cause.code)
     throw known ? new ServiceError(...known, { cause }) : ServiceError.internal(cause)
   }
 }
