@@ -100,7 +100,9 @@ beforeAll(async () => {
       rotateWebhookSecret: note(() => ({ endpoint, secret: 'whsec_y', oldSecretUntil: NOW })),
       testWebhookEndpoint: note(() => ({ delivery })),
       recoverWebhookEndpoint: note(() => ({ recovered: 2, recoveredCapped: false })),
-      replayWebhookEndpoint: note(() => ({ replay })),
+      replayWebhookEndpoint: note(({ dryRun }: { dryRun: boolean }) => ({
+        replay: dryRun ? replay : { ...replay, state: 'done', enqueued: 7 },
+      })),
       retrieveReplay: note(() => ({ replay })),
       cancelReplay: note(() => ({ replay: { ...replay, state: 'cancelled' } })),
       retryDelivery: note(({ deliveryId }: { deliveryId: number }) => {
@@ -602,7 +604,7 @@ test('recovering says how many; it needs an instant', async () => {
   expect((await call('POST', 'webhook-endpoints/9/recover', {})).status).toBe(404)
 })
 
-test('a replay takes a range, and is watched and cancelled', async () => {
+test('a replay takes a range, is answered as it was requested, and is watched and cancelled', async () => {
   const shown = { id: 8, state: 'running', matched: 7, enqueued: 0, created_at: NOW }
   const range = { after_sequence: '0', until_sequence: 9, from: '2026-11-20T01:00:00.1234567+01:00' }
   const body = { ...range, types: ['lead.updated'], state: 'all', dry_run: 'true' }

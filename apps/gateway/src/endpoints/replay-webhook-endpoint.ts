@@ -100,7 +100,9 @@ export const replayWebhookEndpoint = operation({
         ...{ until: performance.now() + COUNT_MS, pauseMs: POLL_MS },
       },
     )
-    return replayRecord(counted.replay!)
+    const replay = counted.replay!
+    // As it was requested, however far it is: a saved response must be the same later.
+    return replayRecord(dry_run ? replay : { ...replay, state: 'running', enqueued: 0 })
   },
 })
 
