@@ -1,5 +1,6 @@
-// The directions come from the Nx tags in each package.json, so that the graph Nx schedules by and the imports the
-// code really makes obey the same rules. Nx's own check needs typescript-eslint, which does not take TypeScript 7.
+// Takes the allowed directions of imports from the Nx tags in each package.json, so that the graph of Nx and
+// the real imports obey the same rules. Nx's own check is not used, because it needs typescript-eslint, which
+// does not support TypeScript 7.
 const { existsSync, readFileSync, readdirSync } = require('node:fs')
 
 const projects = ['apps', 'libs', 'tools'].flatMap((root) =>
@@ -58,7 +59,7 @@ module.exports = {
   ],
   options: {
     parser: 'swc',
-    // It can't read TSX with swc. Biome checks the console's imports.
+    // dependency-cruiser can't read TSX with swc. Biome checks the console's imports.
     exclude: { path: ['(^|/)(dist|generated|node_modules|generated-clients)/', '\\.tsx$'] },
     doNotFollow: { path: '(^|/)(dist|generated|node_modules)/' },
     enhancedResolveOptions: {

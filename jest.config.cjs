@@ -1,53 +1,51 @@
-// One run for every project: the PostgreSQL server behind the specs is started once (global set-up), and each spec file
-// makes databases of its own in it.
-const { readdirSync, existsSync } = require('node:fs')
+// Three tiers of specs. The folder of a spec decides its tier (CONTRIBUTING.md, "Specs").
 const { availableParallelism } = require('node:os')
 
-// What uses each connection between the parts of a stack once.
-const ON_TLS = '{conformance/walk,webhooks/events,operations/notify,files/attachments}.spec.ts'
+const SCENARIOS = '<rootDir>/tools/e2e/scenarios/'
+const EXTENDED = '/extended/'
 
-const project = (dir, { displayName = dir.split('/')[1], specs = '**/*.spec.ts', env = {} } = {}) => ({
+const tier = ({ displayName, testMatch, except = [], setupFiles = [] }) => ({
   displayName,
-  rootDir: `${__dirname}/${dir}`,
-  testMatch: [`<rootDir>/src/${specs}`],
+  rootDir: __dirname,
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
+  testMatch,
+  testPathIgnorePatterns: ['/node_modules/', ...except],
+  // The generated clients have packages of their own, whose names would collide with ours.
+  modulePathIgnorePatterns: ['/dist/', '/tools/e2e/generated-clients/'],
+  setupFiles,
   transform: {
     '^.+\\.ts$': [
       '@swc/jest',
       {
         jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-        // Specs of programs use little of what is imported. Where a service runs in a spec's process, it is loaded before it serves.
-        module: { type: 'commonjs', lazy: dir.startsWith('tools/') },
+        module: { type: 'commonjs' },
         sourceMaps: 'inline',
       },
     ],
   },
-  testEnvironment: `${__dirname}/libs/test-kit/environment.cjs`,
-  runtime: `${__dirname}/libs/test-kit/runtime.cjs`,
-  testEnvironmentOptions: {
-    customExportConditions: ['@leadwire/source', 'node', 'require', 'default'],
-    env,
-  },
+  testEnvironment: 'node',
+  testEnvironmentOptions: { customExportConditions: ['@leadwire/source', 'node', 'require', 'default'] },
 })
 
 module.exports = {
+  // One PostgreSQL server serves the whole run. Each spec file creates its own databases in it.
   globalSetup: `${__dirname}/libs/test-kit/global-setup.cjs`,
   globalTeardown: `${__dirname}/libs/test-kit/global-teardown.cjs`,
-  // Only ends what hangs: longer than the limit of what is waited for inside (libs/test-kit, eventually).
+  // Ends only a test that hangs, because `eventually` has a shorter limit.
   testTimeout: 120_000,
-  testSequencer: `${__dirname}/libs/test-kit/sequencer.cjs`,
-  // A spec file waits for part of its time: for a pause, a timeout, a process that starts.
+  // More workers than cores, because a spec file spends part of its time waiting for a pause, a timeout or a
+  // process.
   maxWorkers: availableParallelism() + 2,
-  // Packages that files share keep parts of earlier files in memory: a worker that holds more is replaced.
-  workerIdleMemoryLimit: '600MB',
+  workerIdleMemoryLimit: '800MB',
   projects: [
-    ...['apps', 'libs', 'tools'].flatMap((root) =>
-      readdirSync(`${__dirname}/${root}`)
-        .filter((name) => existsSync(`${__dirname}/${root}/${name}/package.json`))
-        .map((name) => project(`${root}/${name}`)),
-    ),
-    // Of the whole test command (tools/test.cjs).
-    ...(process.env.LEADWIRE_TEST_ALL
-      ? [project('tools/e2e', { displayName: 'e2e-tls', specs: ON_TLS, env: { LEADWIRE_TEST_TLS: '1' } })]
-      : []),
+    tier({ displayName: 'specs', testMatch: ['**/*.spec.ts'], except: [SCENARIOS, EXTENDED] }),
+    tier({ displayName: 'scenarios', testMatch: [`${SCENARIOS}**/*.spec.ts`] }),
+    tier({ displayName: 'extended', testMatch: ['**/extended/**/*.spec.ts'] }),
+    tier({
+      // These specs together use every connection between the parts of a stack, here with TLS.
+      displayName: 'extended-tls',
+      testMatch: ['**/scenarios/{leads,webhooks,events}.spec.ts', '**/extended/files/attachments.spec.ts'],
+      setupFiles: ['<rootDir>/libs/test-kit/use-tls.cjs'],
+    }),
   ],
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Prints the password on its standard input as nats-server keeps it: bcrypt, $2a$ because others pass for variables of its
-# configuration, and the least cost because the password is random and a higher one would delay each connection.
-# Needs htpasswd (apache2-utils, httpd-tools, macOS), or perl on Linux and openssl.
+# Reads a password from standard input and prints its bcrypt hash for nats-server. The prefix is $2a$, because
+# nats-server reads other prefixes as variables. The cost is the lowest possible, because the password is
+# random, and a higher cost would delay each connection. Needs htpasswd (apache2-utils, httpd-tools, macOS)
+# or, on Linux, perl and openssl.
 set -eu
 if command -v htpasswd >/dev/null; then
   hash=$(htpasswd -inBC 4 leadwire | sed -n 's/^leadwire:\$2y/$2a/p')
@@ -10,5 +11,5 @@ else
 fi
 case $hash in
   '$2a$04$'*) echo "$hash" ;;
-  *) echo "hash-password.sh: there is neither htpasswd nor a perl that knows bcrypt" >&2; exit 1 ;;
+  *) echo "hash-password.sh: neither htpasswd nor a perl with bcrypt was found" >&2; exit 1 ;;
 esac

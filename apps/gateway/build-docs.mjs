@@ -1,5 +1,6 @@
-// Part of the gateway's build: puts the pages it serves beside the console into dist/docs. Pages keep their names. What pages
-// name carries a hash of its bytes in its name, so that it may be kept for ever.
+// Part of the gateway's build. Writes the documentation pages that the gateway serves into dist/docs. The
+// name of every file that a page loads contains a hash of its bytes, so that browsers may cache the file for
+// ever.
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,7 +14,7 @@ const icon = '../../libs/console/src/icon.svg'
 const out = 'dist/docs'
 
 const require = createRequire(import.meta.url)
-const { PROBLEMS } = require('./dist/http/problem.js')
+const { DOCUMENTED_PROBLEMS } = require('./dist/http/problem-help.js')
 const explorer = require
   .resolve('openapi-explorer/package.json')
   .replace('package.json', 'dist/browser/openapi-explorer.min.js')
@@ -29,7 +30,7 @@ const fill = (template, values) =>
     return values[name]
   })
 
-// The order in which a newcomer needs them stands in the first line of each: <!-- order: 1 -->.
+// The first line of a guide gives its place in the reading order: <!-- order: 1 -->.
 const readGuides = () =>
   readdirSync(guidesFolder)
     .filter((name) => name.endsWith('.md'))
@@ -54,14 +55,16 @@ const markdown = new Marked({
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${anchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
-    // Guides name each other, and other files, by their paths in the repository, where they are read too.
+    // Converts the links, which are paths in the repository, because guides are also read there. A link to a
+    // file that is not published becomes plain text.
     link({ href, tokens }) {
       const text = this.parser.parseInline(tokens)
       const name = basename(href)
       if (names[name]) return `<a href="../${names[name]}">${text}</a>`
       return href.startsWith('../') ? text : `<a href="${href.replace(/^([\w-]+)\.md/, '$1')}">${text}</a>`
     },
-    // Classes, because the policy refuses inline styles. What may scroll takes the focus, for those without a mouse.
+    // Colours the code with classes, because the content security policy refuses inline styles. `tabindex`
+    // lets keyboard users scroll a long line.
     code({ text, lang: language }) {
       const { value } = hljs.highlight(text, { language })
       return `<figure><figcaption>${hljs.getLanguage(language).name}</figcaption><pre tabindex="0"><code class="language-${language}">${value}</code></pre></figure>\n`
@@ -95,7 +98,7 @@ for (const [name, path] of [
   writeFileSync(join(out, names[name]), bytes)
 }
 
-// For browsers that ask for /favicon.ico.
+// Some browsers request /favicon.ico, whatever the page links to.
 copyFileSync(icon, join(out, 'icon.svg'))
 
 const guides = readGuides()
@@ -104,7 +107,10 @@ const values = { ...names, 'first-guide': guides[0].name }
 const link = (href, text, isCurrent) =>
   `<a href="${href}"${isCurrent ? ' aria-current="page"' : ''}>${text}</a>`
 
-/** Writes a page. `root` leads from its address to that of the first page: a proxy may serve all of them below a path. */
+/**
+ * Writes a page. `root` is the relative path from the page to the site's root. All links start with it,
+ * because a proxy may serve the site below a path.
+ */
 const writePage = (file, { kind, title, body, root = './', scripts = [], tools = '' }) => {
   const pages = [
     link(`${root}docs`, 'Reference', kind === 'reference'),
@@ -122,7 +128,7 @@ const writePage = (file, { kind, title, body, root = './', scripts = [], tools =
   )
 }
 
-/** The body of a page with a list of links beside its text. */
+/** Returns the body of a page that has a list of links beside its text. */
 const columns = (label, linksBeside, text) => `<div class="columns">
       <nav aria-label="${label}"><ul>${linksBeside.map((one) => `<li>${one}</li>`).join('')}</ul></nav>
       <main id="main">${text}</main>
@@ -137,15 +143,16 @@ writePage('reference.html', {
   tools: asset('token.html'),
 })
 
-const problems = Object.entries(PROBLEMS).map(
-  ([kind, { status, title, meaning, mend }]) => `## ${kind}\n\n**${status} ${title}.** ${meaning} ${mend}\n`,
+const problems = Object.entries(DOCUMENTED_PROBLEMS).map(
+  ([kind, { status, title, meaning, remedy }]) =>
+    `## ${kind}\n\n**${status} ${title}.** ${meaning} ${remedy}\n`,
 )
 writePage('problems.html', {
   kind: 'problems',
   title: 'Leadwire problems',
   body: columns(
     'Problems',
-    Object.keys(PROBLEMS).map((kind) => link(`#${kind}`, kind)),
+    Object.keys(DOCUMENTED_PROBLEMS).map((kind) => link(`#${kind}`, kind)),
     markdown.parse(`${asset('problems.markdown')}\n${problems.join('\n')}`),
   ),
   scripts: ['copy.js'],

@@ -1,5 +1,6 @@
-// Makes deploy/helm/schemas/: JSON schemas of the kinds that the chart renders, for kubeconform. They come from Kubernetes' own
-// OpenAPI document and from the definitions of the custom resources, out of their Go modules. Needs Go.
+// Generates deploy/helm/schemas/: JSON schemas of the kinds that the chart renders, for kubeconform. The sources
+// are the OpenAPI document of Kubernetes and the definitions of the custom resources, from their Go modules.
+// Needs Go.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +29,10 @@ const readFromModule = (module, path) => {
   return readFileSync(join(Dir, path), 'utf8')
 }
 
-/** OpenAPI's dialect as JSON Schema, without words, and refusing unknown fields. `onReference` is called with each definition. */
+/**
+ * Converts an OpenAPI schema to a JSON Schema without descriptions, which refuses unknown fields. Calls
+ * `onReference` with each definition.
+ */
 const strict = (node, onReference = () => undefined) => {
   if (Array.isArray(node)) return node.map((one) => strict(one, onReference))
   if (node === null || typeof node !== 'object') return node
@@ -54,7 +58,7 @@ const write = (kind, schema) =>
 
 mkdirSync(OUT, { recursive: true })
 const { definitions: all } = JSON.parse(readFromModule(KUBERNETES, 'api/openapi-spec/swagger.json'))
-// A quantity may be written as a number.
+// A quantity may also be a number.
 all['io.k8s.apimachinery.pkg.api.resource.Quantity'] = { type: ['string', 'number'] }
 for (const [group, kinds] of Object.entries(KINDS)) {
   for (const kind of kinds) {

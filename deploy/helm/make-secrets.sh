@@ -1,11 +1,13 @@
 #!/bin/sh
-# Prints the Secrets of a new installation, with stores from stores/: deploy/helm/make-secrets.sh SMTP_URL | kubectl create -f -
-# Keep a copy of ENCRYPTION_KEYS, apart from the backups. Needs openssl and what ../hash-password.sh needs.
+# Prints the Secrets of a new installation with the stores in stores/:
+#   deploy/helm/make-secrets.sh SMTP_URL | kubectl create -f -
+# Keep a copy of ENCRYPTION_KEYS, separate from the backups. Needs openssl, and the programs that
+# ../hash-password.sh needs.
 set -eu
 smtp=${1:?'usage: make-secrets.sh smtp://user:password@mail.example.com:587'}
-# They go into URLs, and into YAML, where digits alone would make a number.
+# Passwords are part of URLs and of YAML. The letter in front keeps YAML from reading digits as a number.
 password() { echo "p$(openssl rand -hex 24)"; }
-leads=$(password) webhooks=$(password) nats=$(password) minio=$(password)
+leads=$(password) webhooks=$(password) nats=$(password) s3=$(password)
 nats_hash=$(echo "$nats" | "$(dirname "$0")/../hash-password.sh")
 
 cat <<YAML
@@ -19,7 +21,7 @@ stringData:
   LEADS_DATABASE_URL: postgresql://leads:$leads@leadwire-postgresql-rw:5432/leads
   WEBHOOKS_DATABASE_URL: postgresql://webhooks:$webhooks@leadwire-postgresql-rw:5432/webhooks
   S3_ACCESS_KEY: leadwire
-  S3_SECRET_KEY: $minio
+  S3_SECRET_KEY: $s3
   SMTP_URL: '$smtp'
 ---
 apiVersion: v1
@@ -41,6 +43,9 @@ stringData: { password: $nats_hash }
 ---
 apiVersion: v1
 kind: Secret
-metadata: { name: leadwire-minio }
-stringData: { rootUser: leadwire, rootPassword: $minio }
+metadata: { name: leadwire-seaweedfs }
+stringData:
+  seaweedfs_s3_config: >-
+    {"identities": [{"name": "files-service", "actions": ["Admin", "Read", "Write", "List"],
+    "credentials": [{"accessKey": "leadwire", "secretKey": "$s3"}]}]}
 YAML

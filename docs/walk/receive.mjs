@@ -7,18 +7,22 @@ if (!WEBHOOK_SECRET) {
   console.error('Set WEBHOOK_SECRET to the secret of the endpoint.')
   process.exit(1)
 }
-// whsec_ and base64 stand for bytes. Any other secret is its own key.
+// If the secret is whsec_ followed by base64 (padding is optional), the key is the decoded bytes. Otherwise
+// the key is the secret itself.
 const ENCODED = WEBHOOK_SECRET.startsWith('whsec_') ? WEBHOOK_SECRET.slice(6) : ''
 const BYTES = Buffer.from(ENCODED, 'base64')
-const KEY = ENCODED && BYTES.toString('base64') === ENCODED ? BYTES : WEBHOOK_SECRET
+const PADDED = BYTES.toString('base64')
+const IS_BASE64 = ENCODED && (ENCODED === PADDED || ENCODED === PADDED.replace(/=+$/, ''))
+const KEY = IS_BASE64 ? BYTES : WEBHOOK_SECRET
 const MAX_BYTES = 8 * 1024 * 1024
 
-// Store the lead here. It has not arrived before that.
+// Store the lead here, before the response. A 2xx response tells Leadwire not to send it again.
 async function keep(lead) {
   console.log(`verified: lead ${lead.reference} from ${lead.customer.name}`)
 }
 
-// The state of each event. A database has it in the transaction of the lead, under a unique key.
+// The state of each event. In production, keep this state in your database: write it in the same transaction
+// as the lead, with a unique key on the webhook-id.
 const events = new Map()
 
 async function receive(request) {
@@ -30,7 +34,7 @@ async function receive(request) {
     return 401
   }
   const id = request.headers['webhook-id']
-  // An attempt in progress may still fail: 409 makes Leadwire try again.
+  // An earlier attempt that is still in progress may fail. A 409 makes Leadwire try again.
   if (events.has(id)) return events.get(id) === 'kept' ? 200 : 409
   try {
     events.set(id, 'in progress')
@@ -43,7 +47,7 @@ async function receive(request) {
   }
 }
 
-// The signature is of the raw bytes.
+// Returns the raw bytes of the body, which the signature covers, or undefined if there are too many.
 async function read(request) {
   const chunks = []
   let size = 0
@@ -54,7 +58,8 @@ async function read(request) {
   return size <= MAX_BYTES ? Buffer.concat(chunks) : undefined
 }
 
-// Standard Webhooks. There are two signatures while a secret is being changed.
+// Verifies the signature of Standard Webhooks. While a secret is being changed, the header has one signature
+// for each secret.
 function isGenuine(body, headers) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers
   if (!(Math.abs(Date.now() / 1000 - timestamp) <= 300)) return false

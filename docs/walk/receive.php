@@ -8,7 +8,7 @@ ini_set('display_errors', '0');
 
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Here your program stores the lead and the id, in one transaction: the same event may come again. */
+/** Store the lead and the id here, in one transaction. The same event may arrive again. */
 function keep(string $id, array $lead): void
 {
     say("verified: lead {$lead['reference']} from {$lead['customer']['name']}");

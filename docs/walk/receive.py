@@ -14,7 +14,7 @@ MAX_BYTES = 8 * 1024 * 1024
 
 
 def keep(id, lead):
-    """Here your program stores the lead and the id, in one transaction: the same event may come again."""
+    """Store the lead and the id here, in one transaction. The same event may arrive again."""
     print(f"verified: lead {lead['reference']} from {lead['customer']['name']}", flush=True)
 
 

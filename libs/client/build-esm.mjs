@@ -1,4 +1,4 @@
-// Run after `tsc --build`, which makes the CommonJS half: the same as one ES module.
+// Bundles the package as one ES module. Runs after `tsc --build`, which writes the CommonJS modules.
 import { writeFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 

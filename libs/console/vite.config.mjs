@@ -1,9 +1,10 @@
 import { defineConfig } from 'vite'
 
 export default defineConfig({
-  // The gateway puts the way to the parts into the page, so that the console also works below a path of a proxy.
+  // Makes all URLs relative. The gateway inserts the base path into the page, so that the console works below
+  // a path of a proxy.
   base: './',
   resolve: { conditions: ['@leadwire/source', 'module', 'browser', 'production'] },
-  // The policy allows no data URL but in images; the hash of each part stands in its name.
+  // Inlines no assets, because the content security policy allows data URLs only for images.
   build: { assetsInlineLimit: 0, target: 'es2022', modulePreload: { polyfill: false } },
 })

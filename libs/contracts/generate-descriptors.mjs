@@ -1,5 +1,6 @@
-// Writes src/generated/descriptors.ts: all .proto files as a google.protobuf.FileDescriptorSet, which gRPC's server
-// reflection tells to tools such as grpcurl. As text in a module, so that each program remains one file.
+// Writes src/generated/descriptors.ts: all .proto files as a google.protobuf.FileDescriptorSet, which gRPC
+// server reflection serves to tools such as grpcurl. The set is text in a module, so that each program
+// stays a single file.
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 

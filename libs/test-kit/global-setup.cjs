@@ -1,13 +1,14 @@
-// One PostgreSQL server for the whole run; each spec file makes databases of its own in it. For files that need only accounts of
-// their own (joinSystem), one system for each set of settings, started when a file first asks for it. This runs before any
-// transform is set up, so it uses what was built.
+// Starts the servers that the spec files of a run share. All files share one PostgreSQL server, in which each
+// file creates its own databases. Files that need only an account of their own call `joinSystem`: for each
+// set of settings they share one system, which starts when the first file asks for it. jest runs this file
+// before it sets up its transforms, so this file requires built files.
 const { existsSync } = require('node:fs')
 const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
 const { createServer } = require('node:http')
 const { tmpdir } = require('node:os')
 const { join } = require('node:path')
 
-// No file is to be refused because another one captured much.
+// Raises the rate limit of captured forms, which all files of a shared system use up together.
 const SHARED = { CAPTURE_RATE: '100000/1m' }
 
 const built = join(__dirname, '../../tools/embedded/dist/index.js')
@@ -18,24 +19,29 @@ module.exports = async () => {
       'tools/embedded is not built: run "npm test", or "npx nx build embedded" once, then jest again.',
     )
   }
-  const { createAuthority, findMinio, findNatsServer, freePort, startPostgres } = require(built)
+  const { createAuthority, findMinio, findNatsServer, findSeaweedfs, freePort, startPostgres } = require(
+    built,
+  )
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-specs-'))
-  // Root runs the server as another user, who must be able to pass through.
+  process.env.LEADWIRE_TEST_PROCESSES = join(directory, 'processes')
+  // If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(directory, 0o755)
   const say = (line) => console.error(line)
-  // Building MinIO takes minutes: the whole test command does it, once; a run of some specs takes it where it is.
-  const build = process.env.LEADWIRE_TEST_BUILD_MINIO === '1'
-  // Connections may be encrypted or not.
+  // Building the S3 servers takes minutes, so only `npm test -- --all` builds them. Every other run uses them
+  // if they are already built.
+  const build = process.env.LEADWIRE_TEST_BUILD_S3_SERVERS === '1'
+  // The server accepts both plain and encrypted connections (`only: false`).
   const authority = await createAuthority()
   const authorities = join(directory, 'postgres-ca.pem')
   await writeFile(authorities, authority.cert)
   const tls = { ...(await authority.issue('postgres')), only: false }
-  const [server, nats, minio] = await Promise.all([
+  const [server, nats, minio, seaweedfs] = await Promise.all([
     freePort().then((port) =>
       startPostgres({ dataDirectory: join(directory, 'postgres'), port, durable: false, tls }),
     ),
     findNatsServer(process.env, say),
     findMinio(process.env, { build, say }).catch((error) => error),
+    findSeaweedfs(process.env, { build, say }).catch((error) => error),
   ])
   process.env.LEADWIRE_TEST_POSTGRES = server.url()
   process.env.LEADWIRE_TEST_POSTGRES_CA = authorities
@@ -43,15 +49,16 @@ module.exports = async () => {
   process.env.LEADWIRE_TEST_NATS_SERVER = nats
   if (minio instanceof Error) process.env.LEADWIRE_TEST_NO_MINIO = minio.message
   else process.env.LEADWIRE_TEST_MINIO = minio
+  if (seaweedfs instanceof Error) process.env.LEADWIRE_TEST_NO_SEAWEEDFS = seaweedfs.message
+  else process.env.LEADWIRE_TEST_SEAWEEDFS = seaweedfs
   const shared = {}
   const door = createServer(async ({ url }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://door')
     const env = { ...SHARED, ...Object.fromEntries(searchParams) }
-    // A connection kept alive may close while the next file's request is sent.
+    // A connection that is kept alive might close while the next file's request is being sent.
     response.setHeader('connection', 'close')
     try {
-      const { startSystem, stopWatching } = require('./dist')
-      stopWatching()
+      const { startSystem } = require('./dist')
       shared[url] ??= startSystem({ env, tls: pathname === '/tls' })
       response.end(JSON.stringify(await shared[url]))
     } catch (error) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the programs that the specs of the Helm chart and of the workflows need, where they are missing and Go is there: some
-# minutes, once. Before the specs, because a compiler beside them would slow them down. It never fails: without the programs those
-# specs say that they were skipped.
+# Builds the programs that the specs of the Helm chart and of the workflows need, if the programs are missing
+# and Go is installed. The build takes some minutes, once. It runs before the specs, because a compiler would
+# slow the specs down. Never fails: without the programs these specs report that they were skipped.
 set -u
 
 cache="${LEADWIRE_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/.cache}"

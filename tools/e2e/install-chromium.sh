@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Gets a Chromium for the specs that need one, on a bare CI machine only: it does something when CI is true, none is
-# there yet, and apt-get may be used without asking anybody. It never fails: without a Chromium those specs say that
-# they were skipped.
+# Installs Chromium for the specs that need a browser, but only if CI is true, no Chromium is installed, and
+# apt-get can run as root on Debian. Never fails: without Chromium these specs report that they were skipped.
 set -u
 
 [ "${CI:-}" = true ] || exit 0
@@ -10,7 +9,7 @@ for name in chromium-headless-shell chromium chromium-browser google-chrome goog
   command -v "$name" >/dev/null && exit 0
 done
 [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || exit 0
-# Ubuntu's package of that name only points to a snap.
+# Requires Debian, because Ubuntu's package of Chromium only installs a snap.
 grep -qs '^ID=debian$' /etc/os-release || exit 0
 
 log=$(mktemp)
@@ -22,7 +21,7 @@ get() {
     -o DPkg::Lock::Timeout=60 "$@" </dev/null >>"$log" 2>&1
 }
 get update
-# Older releases of Debian have no package of the shell alone.
+# Older releases of Debian have no package with only the headless shell.
 for package in chromium-headless-shell chromium; do
   if get install -y --no-install-recommends "$package"; then exit 0; fi
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds PgBouncer for the spec that runs the services behind it, where it is missing or older than 1.21 and Debian's sources and a C
-# compiler are there: half a minute, once. It installs nothing and never fails: without PgBouncer that spec says that it was skipped.
+# Builds PgBouncer for the spec that runs the services behind it. Does nothing if PgBouncer 1.21 or newer is
+# there, or if Debian's sources or a C compiler are missing. The build takes half a minute, once. This script
+# installs nothing and never fails: without PgBouncer the spec reports that it was skipped.
 set -u
 
 SUITE=trixie
@@ -18,7 +19,7 @@ build() (
   set -e
   cd "$work"
   mkdir -p lists/partial parts root source
-  # The newer suite from the same mirror, for its sources alone.
+  # Adds the newer suite of the same mirror, only for its sources.
   sed '/^$/,$d; s/^Types:.*/Types: deb-src/; s/^Suites:.*/Suites: '$SUITE'/' "$sources" >parts/debian.sources
   newer=(-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts" -o Dir::State::Lists="$work/lists"
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)

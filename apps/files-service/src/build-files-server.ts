@@ -3,14 +3,14 @@ import {
   createTokenCheck,
   type Live,
   type Logger,
+  listFailedChecks,
   type Metrics,
   measureRequests,
   PROBLEM_TYPE,
   problemJson,
-  problemOf,
-  readinessOf,
   ServiceError,
   type Tls,
+  toProblem,
   traceRequests,
 } from '@leadwire/service-kit'
 import {
@@ -24,49 +24,51 @@ import { createFilesMetrics } from './files/files-metrics'
 import { type Dependencies, deleteFile, downloadFile, listFiles } from './files/stored-files'
 import { uploadFile } from './files/upload-file'
 
-// Longer than the gateway's 30 s: the gateway knows whether the client or this service was silent.
+// Longer than the gateway's limit of 30 s, so that the gateway times out first. Only the gateway can tell
+// whether the client or this service was idle.
 const IDLE_LIMIT_MS = 40_000
 
 const DISCARD_LIMIT_MS = 5000
 
 export interface FilesServerOptions extends Omit<Dependencies, 'metrics'> {
   registry: Metrics
-  /** A request needs one of them, if there is one. */
+  /** Requests must carry one of these tokens, unless the list is empty. */
   tokens: Live<readonly string[]>
-  /** With it the server speaks https, and clients must show a certificate. */
+  /** Makes the server speak https and require a client certificate. */
   tls?: Tls | undefined
-  /** How long a connection may be silent within a request before it is closed. */
+  /** The time after which a connection is closed if it has been idle during a request. */
   idleMs?: number
 }
 
 export const buildFilesServer = (options: FilesServerOptions): FastifyInstance => {
-  const { store, logger, lifecycle, registry, tls, idleMs = IDLE_LIMIT_MS } = options
+  const { store, space, logger, lifecycle, registry, tls, detectionMs, idleMs = IDLE_LIMIT_MS } = options
   const app: FastifyInstance = fastify({
     ...(tls && { https: { ...tls.current(), requestCert: true } }),
     connectionTimeout: idleMs,
     routerOptions: { maxParamLength: 1024 },
-    // In a drain accepted requests are still answered.
+    // Requests that arrive during a drain are still served.
     return503OnClosing: false,
   })
   tls?.onChange((certificates) => (app.server as Server).setSecureContext(certificates))
   traceRequests(app)
   measureRequests(app, registry)
-  app.setErrorHandler(answerError(logger))
+  app.setErrorHandler(handleError(logger))
   app.setNotFoundHandler(async () => {
     throw new ServiceError('not_found', 'There is nothing at this address.')
   })
-  // The operation reads the bytes itself.
+  // Leaves the body to the operation, which reads it as a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 
   app.get('/healthz', async () => ({ status: 'alive' }))
   app.get('/readyz', async (_request, reply) => {
-    const missing = await readinessOf([{ name: 'store', check: () => store.check() }], lifecycle)
+    const missing = await listFailedChecks([{ name: 'store', check: () => store.check() }], lifecycle)
     if (missing.length > 0) reply.code(503)
     return missing.length > 0 ? { status: 'not ready', missing } : { status: 'ready' }
   })
   const isKnown = createTokenCheck(options.tokens)
-  const dependencies = { store, logger, lifecycle, metrics: createFilesMetrics(registry) }
+  const metrics = createFilesMetrics(registry)
+  const dependencies = { store, space, logger, lifecycle, metrics, detectionMs }
   app.register(async (scope) => {
     scope.addHook('onRequest', async ({ headers }) => {
       if (!isKnown(headers.authorization))
@@ -77,14 +79,14 @@ export const buildFilesServer = (options: FilesServerOptions): FastifyInstance =
   return app
 }
 
-const answerError =
+const handleError =
   (logger: Logger) => (thrown: FastifyError | ServiceError, request: FastifyRequest, reply: FastifyReply) => {
-    // The client disconnected: that is no error, and no response reaches it.
+    // A client that disconnected gets no response, and the log gets no error.
     if (request.raw.errored !== null || reply.raw.destroyed) return reply.hijack()
-    const isRefusal =
+    const isBadRequest =
       !(thrown instanceof ServiceError) && (thrown.validation || (thrown.statusCode ?? 500) < 500)
-    const problem = problemOf(isRefusal ? new ServiceError('bad_request', thrown.message) : thrown)
-    // Not the address: its query has the name of a file.
+    const problem = toProblem(isBadRequest ? new ServiceError('bad_request', thrown.message) : thrown)
+    // Logs the route and not the URL, whose query contains the name of a file.
     const facts = { method: request.method, route: request.routeOptions.url, err: thrown }
     if (problem.status === 500) logger.error(facts, 'request failed')
     else if (thrown.cause) logger.warn(facts, thrown.message)
@@ -96,8 +98,8 @@ const answerError =
   }
 
 /**
- * Discards the rest of a refused body: closing a connection with unread bytes resets it, and may lose the response. The gateway
- * closes the connection once it has the response.
+ * Reads and discards the rest of a rejected body. Closing a connection with unread bytes would reset it, and
+ * the response could be lost. The gateway closes the connection when it has the response.
  */
 const discardBody = ({ raw }: FastifyRequest): void => {
   if (raw.complete || raw.destroyed) return

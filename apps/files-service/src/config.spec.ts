@@ -3,7 +3,7 @@ import { readFilesConfig } from './config'
 
 const PORTS = { HTTP_PORT: '4001', HEALTH_PORT: '4002', SERVICE_TOKEN: 'sixteen-letters-' }
 
-const errorsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
+const listErrors = (env: NodeJS.ProcessEnv): Record<string, string> => {
   try {
     readFilesConfig(env)
   } catch (error) {
@@ -13,7 +13,7 @@ const errorsOf = (env: NodeJS.ProcessEnv): Record<string, string> => {
   return {}
 }
 
-test('a folder needs nothing of S3', () => {
+test('a folder needs no setting of S3', () => {
   expect(readFilesConfig({ ...PORTS, STORE_URL: 'file:///var/lib/lead%20wire' })).toMatchObject({
     STORE_URL: { kind: 'directory', path: '/var/lib/lead wire' },
     HOST: '127.0.0.1',
@@ -32,33 +32,33 @@ test('a bucket needs an address', () => {
   })
 })
 
-test('without keys a bucket is opened by the identity of the machine or pod, and half a pair is an error', () => {
+test('both keys or none are required: without keys the identity of the machine or pod is used', () => {
   const s3 = { ...PORTS, STORE_URL: 's3://leadwire', S3_ENDPOINT: 'http://127.0.0.1:9000' }
   expect(readFilesConfig(s3)).toMatchObject({ S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined })
-  expect(errorsOf({ ...s3, S3_ACCESS_KEY: 'a' })).toEqual({
-    S3_SECRET_KEY: 'is missing: S3_ACCESS_KEY needs it',
+  expect(listErrors({ ...s3, S3_ACCESS_KEY: 'a' })).toEqual({
+    S3_SECRET_KEY: 'is missing: set it together with S3_ACCESS_KEY',
   })
-  expect(errorsOf({ ...s3, S3_SECRET_KEY: 'b' })).toEqual({
-    S3_ACCESS_KEY: 'is missing: S3_SECRET_KEY needs it',
-  })
-})
-
-test('HEALTH_PORT is not HTTP_PORT', () => {
-  expect(errorsOf({ ...PORTS, STORE_URL: 'file:///data', HEALTH_PORT: PORTS.HTTP_PORT })).toEqual({
-    HEALTH_PORT: '4001 is the port of HTTP_PORT, too',
+  expect(listErrors({ ...s3, S3_SECRET_KEY: 'b' })).toEqual({
+    S3_ACCESS_KEY: 'is missing: set it together with S3_SECRET_KEY',
   })
 })
 
-test('every error is reported at once', () => {
+test('HEALTH_PORT must differ from HTTP_PORT', () => {
+  expect(listErrors({ ...PORTS, STORE_URL: 'file:///data', HEALTH_PORT: PORTS.HTTP_PORT })).toEqual({
+    HEALTH_PORT: '4001 is also the port of HTTP_PORT',
+  })
+})
+
+test('all errors are reported at once', () => {
   const S3_ENDPOINT = 'http://key:secret@127.0.0.1:9000'
-  expect(errorsOf({ STORE_URL: 's3://leadwire', S3_ENDPOINT, LOG_LEVEL: 'loud' })).toEqual({
-    S3_ENDPOINT: 'is no address such as http://127.0.0.1:9000',
+  expect(listErrors({ STORE_URL: 's3://leadwire', S3_ENDPOINT, LOG_LEVEL: 'loud' })).toEqual({
+    S3_ENDPOINT: 'must be an address such as http://127.0.0.1:9000',
     HTTP_PORT: 'is missing',
     HEALTH_PORT: 'is missing',
     SERVICE_TOKEN: expect.stringContaining('is missing'),
     LOG_LEVEL: expect.stringContaining('loud'),
   })
-  expect(Object.keys(errorsOf({}))).toEqual(['STORE_URL', 'HTTP_PORT', 'HEALTH_PORT', 'SERVICE_TOKEN'])
+  expect(Object.keys(listErrors({}))).toEqual(['STORE_URL', 'HTTP_PORT', 'HEALTH_PORT', 'SERVICE_TOKEN'])
 })
 
 test.each([
@@ -70,6 +70,6 @@ test.each([
   's3://Upper',
   's3://bucket/prefix',
   'http://127.0.0.1',
-])('STORE_URL refuses %s', (url) => {
-  expect(errorsOf({ ...PORTS, STORE_URL: url })).toHaveProperty('STORE_URL')
+])('STORE_URL must not be %s', (url) => {
+  expect(listErrors({ ...PORTS, STORE_URL: url })).toHaveProperty('STORE_URL')
 })

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import {
   caFile,
+  count,
   healthPort,
   host,
   isSet,
@@ -8,46 +9,50 @@ import {
   makeValidator,
   port,
   readConfig,
+  readRelatedSetting,
   serviceTokenSettings,
-  settingBeside,
   str,
   tlsSettings,
   traceSettings,
 } from '@leadwire/service-kit/runtime'
 
-/** Where the bytes are kept: a folder of this machine, or a bucket. */
+/** The place of the stored bytes: a folder on this machine, or a bucket. */
 type StoreLocation = { kind: 'directory'; path: string } | { kind: 's3'; bucket: string }
 
 // Amazon S3 user guide, "General purpose bucket naming rules".
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/?$/
 
-// Some write keys into these two, as other programs take them: no message repeats them.
+// The errors of this setting and of S3_ENDPOINT never repeat the value: other programs accept keys in such
+// URLs, so a user may have put keys there.
 const storeLocation = makeValidator<StoreLocation>((text) => {
   const bucket = BUCKET.exec(text)?.[1]
   if (bucket !== undefined) return { kind: 's3', bucket }
-  // The third slash: `file://folder` would name a host, and `file:folder` silently becomes /folder.
+  // Requires three slashes: `file://folder` names a host, and `file:folder` would silently become /folder.
   if (text.startsWith('file:///') && URL.canParse(text))
     return { kind: 'directory', path: fileURLToPath(text) }
-  throw new TypeError('is neither file:///an/absolute/folder nor s3://bucket')
+  throw new TypeError('must be file:///an/absolute/folder or s3://bucket')
 })
 
-/** Scheme, host and port; nothing more. */
+/** A URL with nothing but scheme, host and port. */
 const s3Endpoint = makeValidator<URL | undefined>((text) => {
   const endpoint = URL.canParse(text) ? new URL(text) : undefined
   if (!/^https?:$/.test(endpoint?.protocol ?? '') || endpoint?.href !== `${endpoint?.origin}/`)
-    throw new TypeError('is no address such as http://127.0.0.1:9000')
+    throw new TypeError('must be an address such as http://127.0.0.1:9000')
   return endpoint
 })
 
 export type Config = ReturnType<typeof readFilesConfig>
 
-/** The settings of files-service. Throws a ConfigError that lists every error. S3_* are read only with an s3:// store. */
+/**
+ * Reads the settings of files-service. S3_ENDPOINT is required only for an s3:// store. If one of the two S3
+ * keys is set for such a store, the other key is required, too. Throws a ConfigError.
+ */
 export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
   const isS3 = env['STORE_URL']?.startsWith('s3:')
-  const s3 = isS3 ? { desc: 'a store of s3:// needs it' } : { default: undefined }
+  const s3 = isS3 ? { desc: 'an s3:// store needs it' } : { default: undefined }
   const keyWith = (other: string) =>
     isS3 && isSet(env, other)
-      ? str({ desc: `${other} needs it` })
+      ? str({ desc: `set it together with ${other}` })
       : str({ default: undefined as string | undefined })
   return readConfig(env, {
     STORE_URL: storeLocation({ desc: 'file:///an/absolute/folder or s3://bucket' }),
@@ -56,9 +61,12 @@ export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
     S3_SECRET_KEY: keyWith('S3_ACCESS_KEY'),
     S3_REGION: str({ default: 'us-east-1' }),
     S3_CA_FILE: caFile({
-      isUsed: /^https:/.test(settingBeside(env, 'S3_ENDPOINT')),
+      isUsed: /^https:/.test(readRelatedSetting(env, 'S3_ENDPOINT')),
       unless: 'unless S3_ENDPOINT has https://',
     }),
+    // The maximum disk space for uploads in progress. The default is less than the size of the spool volume
+    // in the Helm chart, so that uploads are refused before the volume is full.
+    SPOOL_MAX_BYTES: count({ default: 8 * 1024 ** 3, max: 1_000_000_000_000 }),
     HOST: host({ default: '127.0.0.1' }),
     HTTP_PORT: port(),
     HEALTH_PORT: healthPort(env, 'HTTP_PORT'),

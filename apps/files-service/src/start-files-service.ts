@@ -4,6 +4,7 @@ import {
   createLoops,
   createMetrics,
   drainHttp,
+  limitRepeats,
   type ServiceContext,
   startHealthServer,
   untilSuccess,
@@ -13,20 +14,25 @@ import {
 } from '@leadwire/service-kit'
 import { buildFilesServer } from './build-files-server'
 import type { Config } from './config'
+import { createSpoolSpace } from './files/spool-space'
 import { sweepSpool } from './files/spool-upload'
 import { createDirectoryStore } from './store/directory-store'
 import { type ObjectStore, observeStore } from './store/object-store'
-import { s3Credentials } from './store/s3-credentials'
+import { createS3Credentials } from './store/s3-credentials'
 import { createS3Store } from './store/s3-store'
 
-const SPOOL_SWEEPS_APART_MS = 600_000
+const SPOOL_SWEEP_INTERVAL_MS = 60_000
 
 const openStore = (config: Config, authorities: Watched<string> | undefined): ObjectStore => {
   const { STORE_URL: location, S3_ENDPOINT, S3_REGION: region } = config
   if (location.kind === 'directory') return createDirectoryStore(location.path)
-  const credentials = s3Credentials(config)
+  const credentials = createS3Credentials(config)
   return createS3Store({
-    ...{ bucket: location.bucket, endpoint: S3_ENDPOINT!, credentials, region, authorities },
+    bucket: location.bucket,
+    endpoint: S3_ENDPOINT!,
+    credentials,
+    region,
+    authorities,
     spoolFolder: tmpdir(),
   })
 }
@@ -39,8 +45,10 @@ export const startFilesService = async ({
   const metrics = createMetrics('files-service')
   const authorities = watchAuthorities(config.S3_CA_FILE, { lifecycle, logger })
   const store = observeStore(openStore(config, authorities), metrics)
+  const space = createSpoolSpace(config.SPOOL_MAX_BYTES)
   const app = buildFilesServer({
     store,
+    space,
     registry: metrics,
     logger,
     lifecycle,
@@ -52,15 +60,16 @@ export const startFilesService = async ({
     { name: 'http server', check: async () => assert(app.server.listening) },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
+  const failures = limitRepeats(logger)
   await untilSuccess(() => store.prepare(), {
     signal: lifecycle.signal,
     pauseMs: 500,
-    onFailure: (error) => logger.warn({ err: error }, 'the store is unavailable'),
+    onFailure: (error) => failures.warn({ err: error }, 'the store is unavailable'),
   })
   const loops = createLoops(logger)
-  loops.run('spool', SPOOL_SWEEPS_APART_MS, async () => {
-    const removed = await sweepSpool(store.spoolFolder, Date.now)
-    if (removed > 0) logger.info({ removed }, 'removed what interrupted uploads had left')
+  loops.run('spool', SPOOL_SWEEP_INTERVAL_MS, async () => {
+    const removed = await sweepSpool(store.spoolFolder, space, Date.now)
+    if (removed > 0) logger.info({ removed }, 'removed the files of interrupted uploads')
     return false
   })
   lifecycle.onStop('loops', loops.stop)

@@ -1,15 +1,15 @@
-/** How long a button says what it did, in milliseconds. */
+/** How long a button shows its result, in milliseconds. */
 const SHOWN_MS = 2000
 
 /** @param {HTMLElement} block */
-const addButton = (block) => {
+const addCopyButton = (block) => {
   const button = document.createElement('button')
   button.type = 'button'
   button.textContent = 'Copy'
   button.ariaLive = 'polite'
   button.addEventListener('click', async () => {
-    const said = navigator.clipboard.writeText(block.querySelector('pre')?.textContent ?? '')
-    button.textContent = await said.then(
+    const copying = navigator.clipboard.writeText(block.querySelector('pre')?.textContent ?? '')
+    button.textContent = await copying.then(
       () => 'Copied',
       () => 'Not copied',
     )
@@ -20,5 +20,5 @@ const addButton = (block) => {
   block.querySelector('figcaption')?.append(button)
 }
 
-// Browsers have a clipboard only where a page came over https, or from this machine.
-if (navigator.clipboard) for (const block of document.querySelectorAll('figure')) addButton(block)
+// Browsers provide a clipboard only to pages from https or localhost.
+if (navigator.clipboard) for (const block of document.querySelectorAll('figure')) addCopyButton(block)

@@ -1,27 +1,29 @@
 /**
  * @typedef {{lang: string, label: string, source: string}} CodeSample
- * @typedef {{paths: Record<string, Record<string, Record<string, CodeSample[]>>>}} OpenApi
+ * @typedef {Record<string, Record<string, Record<string, CodeSample[]>>>} Paths
+ * @typedef {{servers: {url: string}[], paths: Paths}} OpenApi
  * @typedef {HTMLElement & {loadSpec(document: OpenApi): Promise<void>,
  *   setAuthenticationConfiguration(scheme: string, values: {token: string}): Promise<void>}} Explorer
  */
 
-// The same as the console's: a token entered there is known here. The tab's storage ends with the tab.
-const KEPT_AS = 'leadwire.token'
+// The console uses the same key, so a token that was entered there also works here. The browser deletes
+// sessionStorage when the tab is closed.
+const STORAGE_KEY = 'leadwire.token'
 
 /** @template {Element} T @param {string} selector */
-const part = (selector) => /** @type {T} */ (document.querySelector(selector))
-const explorer = /** @type {Explorer} */ (part('openapi-explorer'))
-const form = /** @type {HTMLFormElement} */ (part('.token'))
-const input = /** @type {HTMLInputElement} */ (part('#token'))
-const entry = /** @type {HTMLElement} */ (part('.entry'))
-const forget = /** @type {HTMLButtonElement} */ (part('[data-action=forget-token]'))
-const said = /** @type {HTMLOutputElement} */ (part('output'))
-const alarm = /** @type {HTMLElement} */ (part('.notice[role=alert]'))
+const findElement = (selector) => /** @type {T} */ (document.querySelector(selector))
+const explorer = /** @type {Explorer} */ (findElement('openapi-explorer'))
+const form = /** @type {HTMLFormElement} */ (findElement('.token'))
+const input = /** @type {HTMLInputElement} */ (findElement('#token'))
+const entry = /** @type {HTMLElement} */ (findElement('.entry'))
+const forgetButton = /** @type {HTMLButtonElement} */ (findElement('[data-action=forget-token]'))
+const message = /** @type {HTMLOutputElement} */ (findElement('output'))
+const notice = /** @type {HTMLElement} */ (findElement('.notice[role=alert]'))
 
 const useToken = () => {
-  const token = sessionStorage.getItem(KEPT_AS) ?? ''
+  const token = sessionStorage.getItem(STORAGE_KEY) ?? ''
   entry.hidden = token !== ''
-  forget.hidden = token === ''
+  forgetButton.hidden = token === ''
   input.value = ''
   return explorer.setAuthenticationConfiguration('bearer', { token })
 }
@@ -29,27 +31,34 @@ const useToken = () => {
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const token = input.value.trim()
-  // What is outside printable ASCII can't stand in a header.
+  // A header can carry only printable ASCII.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    said.value = 'That is not a token.'
+    message.value = 'This is not a token.'
     return
   }
-  sessionStorage.setItem(KEPT_AS, token)
+  sessionStorage.setItem(STORAGE_KEY, token)
   await useToken()
-  said.value = 'Token kept until this tab is closed.'
+  message.value = 'Token kept until this tab is closed.'
 })
 
-forget.addEventListener('click', async () => {
-  sessionStorage.removeItem(KEPT_AS)
+forgetButton.addEventListener('click', async () => {
+  sessionStorage.removeItem(STORAGE_KEY)
   await useToken()
-  said.value = 'Token forgotten.'
+  message.value = 'Token forgotten.'
 })
 
 /**
- * The explorer reads code samples under another name, and takes their indentation away unless a line has none.
+ * Adapts the OpenAPI document to the explorer:
+ *
+ * - The explorer expects code samples in `x-code-samples`.
+ * - The explorer removes the indentation of a sample unless one line has none. Each sample therefore gets
+ *   an empty last line.
+ * - "Try it" must send requests to this page's own origin, because the browser blocks all others (CORS).
+ *
  * @param {OpenApi} document
  */
-const forExplorer = (document) => {
+const adaptToExplorer = (document) => {
+  document.servers = [{ url: new URL('.', location.href).href.replace(/\/$/, '') }]
   for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
     const samples = operation['x-codeSamples'] ?? []
     operation['x-code-samples'] = samples.map((sample) => ({ ...sample, source: `${sample.source}\n` }))
@@ -59,13 +68,13 @@ const forExplorer = (document) => {
 
 const load = async () => {
   const response = await fetch('openapi.json')
-  if (!response.ok) throw new Error(`openapi.json was answered with ${response.status}.`)
+  if (!response.ok) throw new Error(`The response to openapi.json was ${response.status}.`)
   await customElements.whenDefined('openapi-explorer')
-  await explorer.loadSpec(forExplorer(await response.json()))
+  await explorer.loadSpec(adaptToExplorer(await response.json()))
   await useToken()
 }
 
 load().catch((error) => {
-  alarm.textContent = `The reference could not be loaded: ${error.message} Try again in a moment.`
-  alarm.hidden = false
+  notice.textContent = `The reference could not be loaded: ${error.message} Reload the page to try again.`
+  notice.hidden = false
 })

@@ -1,3 +1,4 @@
+import { createChecks } from '@leadwire/requests'
 import {
   type BatcherMeters,
   type Lifecycle,
@@ -9,19 +10,15 @@ import { type FastifyBaseLogger, type FastifyInstance, fastify, LogController } 
 import { retrieveAccount, updateAccount } from './account/account'
 import { listAudit } from './account/list-audit'
 import { retrieveReconciliation } from './account/retrieve-reconciliation'
-import {
-  createAdmission,
-  createRequestLimiter,
-  createUploadLimiter,
-  type UploadLimits,
-} from './admission/admission'
-import { createRateLimits } from './admission/rate-limit'
+import { createAdmission } from './admission/admission'
+import { createRateLimits } from './admission/rate-limits'
 import { setDeadlines } from './api/call-limits'
-import type { Dependencies } from './api/dependencies'
-import { createAuthenticate } from './auth/authenticate'
-import { createTokenVerifier } from './auth/token-verifier'
-import { readBodies } from './body/body'
+import type { Dependencies } from './api/operation'
+import { createAuthenticate, createTokenVerifier } from './auth/authenticate'
+import { GRACE_MS } from './body/collect-body'
+import { readBodies } from './body/parse-body'
 import { acceptMultipart, readMultipart } from './body/read-multipart'
+import { createUploadLimiter, type UploadLimits } from './body/receive-upload'
 import { continueWhenChecked, drainUnreadBodies } from './body/unread-body'
 import { captureLead } from './capture/capture-lead'
 import { retrieveStamp } from './capture/stamp'
@@ -54,11 +51,14 @@ import { recordMethods } from './http/allowed-methods'
 import { answerClientError, trackResponses } from './http/answer-client-error'
 import { commonHeaders, requestId } from './http/common-headers'
 import { compressJson } from './http/compress-json'
+import { createHttpServer } from './http/create-http-server'
 import { answerError, handleErrors } from './http/handle-errors'
 import { observeRequests } from './http/observe-requests'
-import { publicAddress } from './http/public-address'
+import { createFindAddress, findConfiguredAddress } from './http/public-address'
+import { readForwardedHeaders } from './http/read-forwarded-headers'
 import { createImport } from './imports/create-import'
-import { cancelImport, listImportFaults, listImports, retrieveImport } from './imports/imports'
+import { downloadFailedRows } from './imports/download-failed-rows'
+import { cancelImport, listImportErrors, listImports, retrieveImport } from './imports/imports'
 import { watchImport } from './imports/watch-import'
 import { createLead, createVisitorLead } from './leads/create-lead'
 import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
@@ -82,7 +82,6 @@ import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
 import { createUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
-import { createChecks } from './validation/checker'
 
 export interface GatewayOptions {
   config: GatewayConfig
@@ -92,64 +91,73 @@ export interface GatewayOptions {
   metrics: Metrics
   meters?: BatcherMeters
   wakeImports?: () => void
+  /** Replaces the monotonic clock. In milliseconds. */
   now?: () => number
   uploadLimits?: Partial<UploadLimits>
   /** How long a request may take to arrive, its body included. */
   requestTimeoutMs?: number
-  /** How long a request may take from its first line to its response. */
+  /** How long a request may take from the arrival of its headers to its response. */
   requestLimitMs?: number
+  /** How long a client may read no byte of its response. */
+  writeStallMs?: number | undefined
 }
 
-const UPLOAD_LIMITS: UploadLimits = { idleMs: 30_000, totalMs: 300_000 }
+const UPLOAD_LIMITS: UploadLimits = { graceMs: GRACE_MS, idleMs: 30_000, totalMs: 300_000 }
 
 const ROUTER_OPTIONS = { ignoreTrailingSlash: true, maxParamLength: 16_384 }
 
-// An upload of a file has 5 minutes.
+// Longer than the 5 minutes that an upload may take.
 const REQUEST_TIMEOUT_MS = 330_000
 
-const createApp = (
-  { TRUSTED_PROXIES: proxies }: GatewayConfig,
-  logger: Logger,
-  requestTimeout = REQUEST_TIMEOUT_MS,
-): FastifyInstance => {
+// Longer than the 60 s of common load balancers, so that the gateway does not close a connection on which a
+// load balancer is sending its next request.
+const KEEP_ALIVE_MS = 72_000
+
+const createApp = ({ config, logger, requestTimeoutMs, writeStallMs }: GatewayOptions): FastifyInstance => {
+  const { TRUSTED_PROXIES: proxies } = config
+  const requestTimeout = requestTimeoutMs ?? REQUEST_TIMEOUT_MS
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    // A logger for each request costs more than the few lines that would use it.
+    // Uses one logger for all requests, because few requests log a line.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: proxies.length > 0 ? proxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
     routerOptions: ROUTER_OPTIONS,
-    // In a drain, requests on open connections are still served.
+    // During a drain, requests on open connections are still served.
     return503OnClosing: false,
     frameworkErrors: answerError(logger) as never,
     clientErrorHandler: answerClientError as never,
-    // Longer than the 60 s of common load balancers: a connection must not close under their next request.
-    keepAliveTimeout: 72_000,
-    requestTimeout,
-    http: {
-      headersTimeout: Math.min(20_000, requestTimeout),
-      connectionsCheckingInterval: Math.min(5000, requestTimeout),
-      // Node's own response to a missing Host has no body.
-      requireHostHeader: false,
-    },
+    serverFactory: (handle) =>
+      createHttpServer(handle, {
+        writeStallMs,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        requestTimeout,
+        headersTimeout: Math.min(20_000, requestTimeout),
+        connectionsCheckingInterval: Math.min(5000, requestTimeout),
+        // `handleErrors` refuses a missing Host header, because Node's own response has no problem document.
+        requireHostHeader: false,
+      }),
   })
-  // Operations check requests, after the token and the address (design: Errors). Schemas are for the document. Handlers return JSON.
+  // Operations validate requests themselves, because the token and the record in the path are checked
+  // before the fields. Fastify's schemas serve only the OpenAPI document. Handlers return JSON.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   return app
 }
 
-/** The gateway's HTTP server with every route. It does not listen yet. */
+/** Builds the gateway's HTTP server with all routes. The server does not listen yet. */
 export const buildGateway = (options: GatewayOptions): FastifyInstance => {
-  const { config, clients, logger, lifecycle, metrics, now = Date.now } = options
-  const addressOf = publicAddress(config.PUBLIC_URL)
+  const { config, clients, logger, lifecycle, metrics } = options
+  const findAddress = createFindAddress(config.PUBLIC_URL)
   const uploadLimits = { ...UPLOAD_LIMITS, ...options.uploadLimits }
   const admission = createAdmission(config.ACCOUNT_MAX_UPLOADS, options.meters)
-  const app = createApp(config, logger, options.requestTimeoutMs)
+  const app = createApp(options)
   const { CORS_ORIGINS: origins } = config
-  const limits = createRateLimits(app, config)
+  if (config.TRUSTED_PROXIES.length > 0) readForwardedHeaders(app)
+  const now = options.now ?? (() => performance.now())
+  const limits = createRateLimits(app, config, now)
   answerCapturePreflights(app, async (request, reply) => {
     const { origin = '' } = request.headers
     if (origins.includes('*') || origins.includes(origin)) return false
@@ -165,33 +173,32 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   commonHeaders(app, lifecycle)
   drainUnreadBodies(app, lifecycle)
   observeRequests(app, logger, metrics)
-  readBodies(app, admission)
+  readBodies(app, admission, uploadLimits.graceMs)
   continueWhenChecked(app)
-  serveOpenApi(app, { publicUrl: config.PUBLIC_URL, addressOf })
+  serveOpenApi(app, findConfiguredAddress(config))
 
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
   const dependencies: Dependencies = {
     clients,
     ...createAuthenticate(app, verifyToken, limits),
     verifyToken,
+    wrongTokens: limits.wrongTokens,
     countCapture: limits.countCapture,
     captureDaily: config.CAPTURE_DAILY,
-    stampSecrets: () => config.SERVICE_TOKEN,
-    limitRequests: createRequestLimiter(admission),
+    captureDailyBytes: config.CAPTURE_DAILY_BYTES,
     createCheck: createChecks(config.TIME_ZONE),
     admission,
     receiveUpload: createUploadLimiter(admission, uploadLimits),
-    fileIdleMs: uploadLimits.idleMs,
     importMaxBytes: config.IMPORT_MAX_BYTES,
     webhookSources: config.WEBHOOK_SOURCE_ADDRESSES,
     wakeImports: options.wakeImports ?? (() => undefined),
-    addressOf,
+    configuredAddress: findConfiguredAddress(config),
+    findAddress,
     timeZone: config.TIME_ZONE,
     draining: lifecycle.signal,
-    now,
     logger,
   }
-  // A scope for each way in which bodies are read.
+  // Routes that read their bodies in the same way share a scope.
   const addRoutes = (add: (scope: FastifyInstance) => void) =>
     app.register(async (scope) => {
       if (config.COMPRESSION) await compressJson(scope)
@@ -212,28 +219,82 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   })
   addRoutes((scope) => createImport(scope, dependencies, 'createImport'))
   app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))
-  app.register((scope) => serveSite(scope, config.PUBLIC_URL))
+  app.register(serveSite)
   return app
 }
 
-// By their names in the OpenAPI document, and in its order.
+// The keys are the operation ids of the OpenAPI document, which lists the operations in this order.
 const OPERATIONS = {
-  ...{ listLeads, createLead, listLeadStatuses, retrieveLead, updateLead },
-  ...{ scheduleAppointment, scheduleCallback, downloadAttachment },
-  ...{ listAppointments, listCallbacks, listAttachments },
-  ...{ rescheduleAppointment, cancelAppointment, rescheduleCallback, cancelCallback, readCalendar },
-  ...{ createVisitorLead, createLeadBatch, upsertLead, retrieveManagedLead },
-  ...{ listLeadDuplicates, markLeadDuplicate },
-  ...{ listLeadHistory, eraseLead, retrieveErasure, exportLead, exportPerson },
-  ...{ retrieveAccount, retrieveReconciliation, updateAccount },
-  ...{ listUsers, createUser, retrieveUser, updateUser, removeUser, createUserCalendar, revokeUserCalendar },
-  ...{ listTokens, createToken, revokeToken, retrieveOwnToken },
-  ...{ listWebhookEndpoints, createWebhookEndpoint, retrieveWebhookEndpoint, updateWebhookEndpoint },
-  ...{ deleteWebhookEndpoint, rotateWebhookSecret, testWebhookEndpoint, recoverWebhookEndpoint },
-  ...{ replayWebhookEndpoint, retrieveReplay, cancelReplay },
-  ...{ createPortalLink, openPortalLink },
-  ...{ listWebhookEndpointHealth, retrieveWebhookSources, listDeliveries, retrieveDelivery, retryDelivery },
-  ...{ listEvents, listNotifications, retrieveNotification, retryNotification, listAudit },
-  ...{ exportLeads, listImports, retrieveImport, cancelImport, listImportFaults, watchImport },
+  listLeads,
+  createLead,
+  listLeadStatuses,
+  retrieveLead,
+  updateLead,
+  scheduleAppointment,
+  scheduleCallback,
+  downloadAttachment,
+  listAppointments,
+  listCallbacks,
+  listAttachments,
+  rescheduleAppointment,
+  cancelAppointment,
+  rescheduleCallback,
+  cancelCallback,
+  readCalendar,
+  createVisitorLead,
+  createLeadBatch,
+  upsertLead,
+  retrieveManagedLead,
+  listLeadDuplicates,
+  markLeadDuplicate,
+  listLeadHistory,
+  eraseLead,
+  retrieveErasure,
+  exportLead,
+  exportPerson,
+  retrieveAccount,
+  retrieveReconciliation,
+  updateAccount,
+  listUsers,
+  createUser,
+  retrieveUser,
+  updateUser,
+  removeUser,
+  createUserCalendar,
+  revokeUserCalendar,
+  listTokens,
+  createToken,
+  revokeToken,
+  retrieveOwnToken,
+  listWebhookEndpoints,
+  createWebhookEndpoint,
+  retrieveWebhookEndpoint,
+  updateWebhookEndpoint,
+  deleteWebhookEndpoint,
+  rotateWebhookSecret,
+  testWebhookEndpoint,
+  recoverWebhookEndpoint,
+  replayWebhookEndpoint,
+  retrieveReplay,
+  cancelReplay,
+  createPortalLink,
+  openPortalLink,
+  listWebhookEndpointHealth,
+  retrieveWebhookSources,
+  listDeliveries,
+  retrieveDelivery,
+  retryDelivery,
+  listEvents,
+  listNotifications,
+  retrieveNotification,
+  retryNotification,
+  listAudit,
+  exportLeads,
+  listImports,
+  retrieveImport,
+  cancelImport,
+  watchImport,
+  listImportErrors,
+  downloadFailedRows,
   serveAsset,
 }

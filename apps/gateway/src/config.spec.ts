@@ -59,16 +59,36 @@ test.each([
   expect(readGatewayConfig({ ...NEEDED, PUBLIC_URL: given }).PUBLIC_URL).toBe(kept)
 })
 
+test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost', ''])('HOST %s needs no PUBLIC_URL', (HOST) => {
+  expect(readGatewayConfig({ ...NEEDED, HOST }).PUBLIC_URL).toBeUndefined()
+})
+
+test.each([
+  '0.0.0.0',
+  '::',
+  '192.0.2.1',
+  '127.example.com',
+  'leads.example.com',
+])('HOST %s needs one', (HOST) => {
+  const expected = new RegExp(
+    `^PUBLIC_URL: is missing: set the address that clients use, .*, because HOST is ${HOST}`,
+  )
+  for (const PUBLIC_URL of [undefined, ''])
+    expect(() => readGatewayConfig({ ...NEEDED, HOST, PUBLIC_URL })).toThrow(expected)
+  const PUBLIC_URL = 'https://api.example.test'
+  expect(readGatewayConfig({ ...NEEDED, HOST, PUBLIC_URL })).toMatchObject({ HOST, PUBLIC_URL })
+})
+
 test.each(['TRUSTED_PROXIES', 'WEBHOOK_SOURCE_ADDRESSES'] as const)('%s are addresses and ranges', (name) => {
   const read = (text: string) => readGatewayConfig({ ...NEEDED, [name]: text })[name]
   expect(read('10.0.0.0/8, 2001:db8::/32,192.0.2.1')).toEqual(['10.0.0.0/8', '2001:db8::/32', '192.0.2.1'])
   for (const wrong of ['192.0.2.1/33', '192.0.2.300', 'proxy.example', '2001:db8::/129'])
-    expect(() => read(`10.0.0.1, ${wrong}`)).toThrow(`${name}: no address or CIDR range: ${wrong}`)
+    expect(() => read(`10.0.0.1, ${wrong}`)).toThrow(`${name}: not an address or CIDR range: ${wrong}`)
 })
 
 test.each([{ PORT: '4001' }, { HEALTH_PORT: '3000' }])('HEALTH_PORT is not PORT: %j', (ports) => {
   expect(() => readGatewayConfig({ ...NEEDED, ...ports })).toThrow(
-    /^HEALTH_PORT: \d+ is the port of PORT, too$/,
+    /^HEALTH_PORT: \d+ is also the port of PORT$/,
   )
 })
 

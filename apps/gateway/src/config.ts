@@ -1,18 +1,19 @@
+import { isIPv4 } from 'node:net'
 import * as settings from '@leadwire/service-kit/runtime'
-import type { RateLimit } from './admission/rate-limit'
+import type { RateLimit } from './admission/rate-limits'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
-const ranges = settings.entriesOf(settings.isRange, 'address or CIDR range')
+const ranges = settings.makeListValidator(settings.isRange, 'an address or CIDR range')
 
 const MAX_WINDOW_MS = 86_400_000
 
-/** Requests in a time of whole seconds, such as `600/1m`. */
+/** Parses a number of requests and a time of whole seconds, such as `600/1m`. */
 const rateLimit = settings.makeValidator<RateLimit>((text) => {
   const [, requests, window] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
   const windowMs = window === undefined ? 0 : settings.parseDuration(window)
   if (windowMs < 1000 || windowMs % 1000 > 0 || windowMs > MAX_WINDOW_MS) {
-    throw new TypeError(`"${text}" is no limit such as 600/1m, in a time of whole seconds up to 1d`)
+    throw new TypeError(`"${text}" is not a limit such as 600/1m, with a time of whole seconds up to 1d`)
   }
   return { requests: Number(requests), windowMs }
 })
@@ -20,41 +21,61 @@ const rateLimit = settings.makeValidator<RateLimit>((text) => {
 const isOrigin = (text: string): boolean =>
   text === '*' || (/^https?:[^*]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text)
 
-const origins = settings.entriesOf(isOrigin, 'origin such as https://app.example')
+const origins = settings.makeListValidator(isOrigin, 'an origin such as https://app.example')
 
+const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 3000
 
-/** Throws a ConfigError with every error. */
+const isLoopback = (host: string): boolean =>
+  host === '::1' || host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))
+
+/**
+ * The base URL of the API, without a trailing slash. Events and links contain the URL, so it is required
+ * unless HOST is a loopback address.
+ */
+const publicUrl = (env: NodeJS.ProcessEnv) => {
+  const host = settings.readRelatedSetting(env, 'HOST') || DEFAULT_HOST
+  const needed = `set the address that clients use, such as https://leads.example.com, because HOST is ${host}`
+  const spec = isLoopback(host) ? { default: undefined } : { desc: needed }
+  return settings.publicUrl(spec as { desc: string }) as settings.Spec<string | undefined>
+}
+
+/** Reads the settings. Throws a ConfigError that lists all errors. */
 export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
   settings.readConfig(env, {
     LOG_LEVEL: settings.logLevel(),
-    HOST: settings.host({ default: '127.0.0.1' }),
+    HOST: settings.host({ default: DEFAULT_HOST }),
     PORT: settings.port({ default: DEFAULT_PORT }),
     HEALTH_PORT: settings.healthPort(env, 'PORT', DEFAULT_PORT),
     LEADS_SERVICE_URL: settings.grpcTarget(),
     FILES_SERVICE_URL: settings.httpUrls(env),
     WEBHOOK_SERVICE_URL: settings.grpcTarget(),
-    /** The address of the API, without a slash at its end. By default each request's own. */
-    PUBLIC_URL: settings.publicUrl({ default: undefined }) as settings.Spec<string | undefined>,
-    /** Addresses and CIDR ranges whose X-Forwarded-* headers are trusted. */
+    PUBLIC_URL: publicUrl(env),
+    /** IP addresses and CIDR ranges of proxies whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: ranges({ default: [] }),
-    /** Addresses and CIDR ranges that webhooks come from: shown to whom runs a receiver, and used for nothing. */
+    /** IP addresses and CIDR ranges that webhooks come from. The API only shows them. */
     WEBHOOK_SOURCE_ADDRESSES: ranges({ default: [] }),
     /** The time zone of the dates of appointments and callbacks. */
     TIME_ZONE: settings.timeZone({ default: 'Europe/London' }),
-    /** Uploads of an account at once, in this copy. */
+    /** How many uploads of an account this copy receives at once. */
     ACCOUNT_MAX_UPLOADS: settings.count({ default: 32, max: 999_999_999 }),
-    /** The most bytes of an import. */
+    /** The maximum size of an import, in bytes. */
     IMPORT_MAX_BYTES: settings.count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
-    /** Requests of each token to this copy. By default there is no limit. */
+    /** How many requests a token may send to this copy. The default is no limit. */
     RATE_LIMIT: rateLimit({ default: undefined }),
-    /** Requests of each address with publishable tokens to this copy. */
+    /** How many requests with wrong tokens a public IP address may send to this copy. */
+    WRONG_TOKEN_RATE: rateLimit({ default: { requests: 60, windowMs: 60_000 } }),
+    /** How many requests with publishable tokens an IP address may send to this copy. */
     CAPTURE_RATE: rateLimit({ default: { requests: 10, windowMs: 60_000 } }),
-    /** Leads of each publishable token in a day (UTC). */
+    /** How many leads a publishable token may create in a day (UTC). */
     CAPTURE_DAILY: settings.count({ default: 1000, max: 999_999_999 }),
-    /** Origins whose pages may use the API; `*` stands for all. */
+    /** How many bytes of files a publishable token may receive in a day (UTC). */
+    CAPTURE_DAILY_BYTES: settings.count({ default: 2 * 1024 ** 3, max: 1_000_000_000_000 }),
+    /** Origins whose pages may use the API; `*` allows all. */
     CORS_ORIGINS: origins({ default: [] }),
     COMPRESSION: settings.bool({ default: false }),
+    /** `/readyz` returns 503 until this file exists. */
+    READY_MARKER: settings.str({ default: undefined as string | undefined }),
     ...settings.serviceTokenSettings(env),
     ...settings.tlsSettings(env),
     ...settings.traceSettings(),

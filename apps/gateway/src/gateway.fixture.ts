@@ -12,6 +12,7 @@ import {
   type ImportsServiceImplementation,
   LeadsServiceDefinition,
   type LeadsServiceImplementation,
+  type RetrieveLeadsRequest,
   type ServerStreamingMethodResult,
   type VerifiedToken,
   WebhooksServiceDefinition,
@@ -25,13 +26,17 @@ import {
   createMetrics,
   type Lifecycle,
   ServiceError,
+  toRpcStatus,
 } from '@leadwire/service-kit'
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
 import { buildGateway, type GatewayOptions } from './build-gateway'
 import { connectClients } from './clients/connect-clients'
 import { type GatewayConfig, readGatewayConfig } from './config'
 
-/** An implementation whose streams of batches are functions that answer a batch. */
+/**
+ * A service implementation in which each stream of batches is a function that returns the response to one
+ * batch.
+ */
 type Answering<Implementation> = {
   [Name in keyof Implementation]: Implementation[Name] extends (
     requests: AsyncIterable<infer Request>,
@@ -41,23 +46,26 @@ type Answering<Implementation> = {
     : Implementation[Name]
 }
 
-/** What stands behind the gateway in a spec of its own concerns: a real gRPC server that answers as the spec says. */
+/**
+ * The services behind the gateway in a spec about the gateway itself. A real gRPC server runs these
+ * implementations.
+ */
 export interface Behind {
   leads?: Partial<Answering<LeadsServiceImplementation>>
   attachments?: Partial<AttachmentsServiceImplementation>
   accounts?: Partial<Answering<AccountsServiceImplementation>>
-  /** A real HTTP server that answers as the spec says. */
+  /** The handler of a real HTTP server. */
   files?: RequestListener
   webhooks?: Partial<WebhooksServiceImplementation>
   imports?: Partial<ImportsServiceImplementation>
-  /** Of leads-service and webhook-service alike: both are the same server here. */
+  /** Serves both leads-service and webhook-service, which are the same server here. */
   audit?: Partial<AuditServiceImplementation>
 }
 
 export interface RunningGateway {
   app: FastifyInstance
   lifecycle: ReturnType<typeof createLifecycle>
-  /** Sends a request with the token `all`, unless it brings its own Authorization. */
+  /** Sends a request with the token `all`, unless the request has an Authorization header. */
   send: (request: InjectOptions) => Promise<LightMyRequestResponse>
   stop: () => Promise<void>
 }
@@ -68,6 +76,7 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
   leads: { scopes: ['leads'] },
   test: { scopes: ['leads', 'manage'], test: true },
   manage: { scopes: ['manage'] },
+  endpoint: { scopes: ['webhooks'], endpointId: 5, tokenId: 12 },
   suspended: { scopes: ['leads', 'manage'], suspended: true },
   expiring: { scopes: ['leads', 'manage'], expiresAtMs: Date.parse('2998-01-01T00:00:00Z') },
   ending: {
@@ -75,12 +84,19 @@ const TOKENS: Record<string, Partial<VerifiedToken>> = {
     expiresAtMs: Date.parse('2026-12-05T00:00:00.123Z'),
     expiresAt: '2026-12-05T00:00:00.123456Z',
   },
+  'ending-today': { scopes: ['manage'], expiresAtMs: Date.parse('2026-11-21T18:29:59Z') },
   form: { scopes: ['leads:create'], origins: ['https://www.example.com'], tokenId: 9 },
   'other-form': { scopes: ['leads:create'], origins: ['https://www.example.com'], tokenId: 10 },
+  'honeypot-form': {
+    scopes: ['leads:create'],
+    origins: ['https://www.example.com'],
+    tokenId: 11,
+    honeypot: '_gotcha',
+  },
   expired: { scopes: ['leads'], expiresAtMs: Date.now() - 1 },
 }
 
-const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
+const findToken = (hash: Uint8Array, verifiedAtMs: number): VerifiedToken | undefined => {
   const found = Object.entries(TOKENS).find(([token]) =>
     createHash('sha256').update(token).digest().equals(hash),
   )
@@ -92,11 +108,15 @@ const tokenOf = (hash: Uint8Array): VerifiedToken | undefined => {
     suspended: false,
     name: 'Spec',
     origins: [],
+    verifiedAtMs,
   }
-  return found && { ...token, expiresAtMs: undefined, expiresAt: undefined, ...found[1] }
+  if (!found) return undefined
+  const [, fields] = found
+  const stampKey = createHash('sha256').update(`stamps of ${fields.tokenId}`).digest()
+  return { ...token, expiresAtMs: undefined, expiresAt: undefined, stampKey, ...fields }
 }
 
-// A method that a spec did not foresee answers like a bug would.
+// A method that the spec does not implement fails with an internal error.
 const unforeseen = <Implementation extends object>(given: Partial<Implementation>): Implementation =>
   new Proxy(given, {
     get: (target, name) =>
@@ -117,6 +137,18 @@ const withStreams = <Implementation extends object>(
   return unforeseen({ ...given, ...Object.fromEntries(streams) }) as Implementation
 }
 
+/** Makes a `retrieveLeads` that finds every lead except `missing`. */
+export const retrieveAllBut =
+  (...missing: string[]) =>
+  async ({ leads }: RetrieveLeadsRequest) => ({
+    results: leads.map(({ reference }) => {
+      const failure = toRpcStatus(new ServiceError('not_found', 'There is no such lead.'))
+      return missing.includes(reference)
+        ? { result: { $case: 'failure' as const, value: failure } }
+        : { result: { $case: 'body' as const, value: Buffer.from('{}') } }
+    }),
+  })
+
 export const SERVICE_TOKEN = 'a-token-for-the-specs'
 
 const startFiles = async (
@@ -135,10 +167,20 @@ const startFiles = async (
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
+type FixtureOptions = Partial<Omit<GatewayOptions, 'config'>> & {
+  config?: Partial<GatewayConfig>
+  /**
+   * PostgreSQL's clock, in milliseconds since the epoch. The default is `now`, or the clock of this
+   * process.
+   */
+  databaseNow?: () => number
+}
+
 export const startGateway = async (
   behind: Behind = {},
-  { config, ...options }: Partial<Omit<GatewayOptions, 'config'>> & { config?: Partial<GatewayConfig> } = {},
+  { config, databaseNow, ...options }: FixtureOptions = {},
 ): Promise<RunningGateway> => {
+  const verifiedAt = databaseNow ?? options.now ?? Date.now
   const logger = createLogger({ service: 'gateway', level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const server = createGrpcServer({ logger, lifecycle, tokens: [SERVICE_TOKEN] })
@@ -155,7 +197,9 @@ export const startGateway = async (
     withStreams<AccountsServiceImplementation>(
       {
         findOrigin: async () => ({ found: false }),
-        verifyTokens: async ({ hashes }) => ({ results: hashes.map((hash) => ({ token: tokenOf(hash) })) }),
+        verifyTokens: async ({ hashes }) => ({
+          results: hashes.map((hash) => ({ token: findToken(hash, verifiedAt()) })),
+        }),
         ...behind.accounts,
       },
       lifecycle.signal,

@@ -6,15 +6,22 @@ import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import type { ExportLeadsRequest } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { type RunningGateway, startGateway } from './gateway.fixture'
+import { type RunningGateway, retrieveAllBut, startGateway } from './gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const TOKEN = {
-  ...{ tokenId: 7, accountId: 3, scopes: ['leads', 'manage'], test: false, suspended: false },
-  ...{ name: 'Spec', origins: [], expiresAtMs: undefined, expiresAt: undefined },
+  tokenId: 7,
+  accountId: 3,
+  scopes: ['leads', 'manage'],
+  test: false,
+  suspended: false,
+  name: 'Spec',
+  origins: [],
+  expiresAtMs: undefined,
+  expiresAt: undefined,
 }
 
-// Of a website's form.
+// The hash of the publishable token `form`.
 const FORM_HASH = hash('sha256', 'form', 'hex')
 const ORIGINS = ['https://www.example.com']
 
@@ -32,14 +39,15 @@ beforeAll(async () => {
       verifyTokens: async ({ hashes }) => ({
         results: hashes.map((of) => {
           const isForm = Buffer.from(of).toString('hex') === FORM_HASH
-          return { token: isRevoked ? undefined : { ...TOKEN, origins: isForm ? ORIGINS : [] } }
+          const form = { origins: ORIGINS, stampKey: Buffer.alloc(32, 1) }
+          return { token: isRevoked ? undefined : { ...TOKEN, ...(isForm && form) } }
         }),
       }),
     },
-    // Neither an export nor an import ends.
+    // Neither an export nor an import ever ends.
     leads: {
       exportLeads: async ({ after = 0 }: ExportLeadsRequest) => ({ leads, nextAfter: after + 200 }),
-      checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
+      retrieveLeads: retrieveAllBut(),
       createLeads: async ({ leads }) => {
         created += leads.length
         const value = Buffer.from('{"data":{"reference":"r"}}')
@@ -103,7 +111,11 @@ test.each(['/manage/exports', '/manage/imports/1/events'])('%s breaks off', asyn
 })
 
 const FIELDS = {
-  ...{ name: 'Note', first_name: 'Ada', last_name: 'Byron', email: 'a@example.com', phone: '020 7946 0000' },
+  name: 'Note',
+  first_name: 'Ada',
+  last_name: 'Byron',
+  email: 'a@example.com',
+  phone: '020 7946 0000',
   postcode: 'SW1A 1AA',
 }
 
@@ -112,7 +124,10 @@ test.each([
   ['/capture/form', 404],
 ])('a file that was on its way to %s is not recorded, and its bytes are deleted', async (path, status) => {
   const fields = Object.entries(FIELDS).flatMap(([name, value]) => [
-    ...['--b', `Content-Disposition: form-data; name="${name}"`, '', value],
+    '--b',
+    `Content-Disposition: form-data; name="${name}"`,
+    '',
+    value,
   ])
   const file = ['--b', 'Content-Disposition: form-data; name="file"; filename="a.txt"', '', 'byt']
   const request = begin('POST', path, { 'content-type': 'multipart/form-data; boundary=b' })

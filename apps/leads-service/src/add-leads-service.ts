@@ -10,14 +10,21 @@ import {
   leadJsonFormat,
   ReconciliationServiceDefinition,
 } from '@leadwire/contracts'
-import { answerEach, auditService, type GrpcServer, type Sealer } from '@leadwire/service-kit'
+import {
+  answerEach,
+  answerOnce,
+  auditService,
+  type Codec,
+  createTurns,
+  type GrpcServer,
+  type RunInTurn,
+  readActor,
+  type Sealer,
+} from '@leadwire/service-kit'
+import type { CallContext } from 'nice-grpc'
 import * as accounts from './accounts/accounts'
 import { attachFile, listAttachments, retrieveAttachment } from './attachments/attachments'
-import {
-  claimIdempotencyKey,
-  releaseIdempotencyKey,
-  renewIdempotencyKey,
-} from './idempotency/idempotency-keys'
+import { countCapturedBytes } from './attachments/count-captured-bytes'
 import { createImage } from './images/images'
 import { deleteAccount, retrieveAccountDeletion } from './jobs/delete/delete-account'
 import { eraseLead } from './jobs/erase/erase-lead'
@@ -25,13 +32,20 @@ import { retrieveErasure } from './jobs/erase/retrieve-erasure'
 import { advanceImport } from './jobs/import/advance-import'
 import { claimImport, releaseImport } from './jobs/import/claim-import'
 import { createImport } from './jobs/import/create-import'
-import { cancelImport, listImportFaults, listImports, retrieveImport } from './jobs/import/imports'
+import {
+  cancelImport,
+  listFailedRows,
+  listImportErrors,
+  listImports,
+  retrieveImport,
+} from './jobs/import/imports'
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
-import { type CreateLeadsDeps, createLeads } from './leads/create/create-leads'
-import { checkReferences } from './leads/create/references'
-import { createWriteLeadBatch } from './leads/create/write-lead-batch'
+import { createLeads } from './leads/create/create-leads'
+import { upsertLead } from './leads/create/upsert-lead'
+import { writeLeadBatch } from './leads/create/write-lead-batch'
+import type { WriteLeadsDeps } from './leads/create/write-new-leads'
 import { listLeadDuplicates } from './leads/duplicates/list-lead-duplicates'
 import { markLeadDuplicate } from './leads/duplicates/mark-lead-duplicate'
 import { listLeadHistory } from './leads/history/list-lead-history'
@@ -45,29 +59,74 @@ import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { retrieveManagedLead } from './leads/read/retrieve-managed-lead'
 import type { Dependencies, Implementation, Operations } from './operation'
+import { type RetryDeps, retryRefusedEvents } from './outbox/retry-refused-events'
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
-import { createFairCalls, perCall } from './serve-calls'
-import {
-  createToken,
-  findOrigin,
-  listTokens,
-  openPortalLink,
-  revokeToken,
-  verifyTokens,
-} from './tokens/tokens'
+import { revokeToken } from './tokens/revoke-token'
+import { createToken, findOrigin, listTokens, openPortalLink, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
 
 type Deps = Omit<Dependencies, 'actor'> &
-  CreateLeadsDeps &
-  ReconcileDeps & {
+  WriteLeadsDeps &
+  ReconcileDeps &
+  RetryDeps & {
     draining: AbortSignal
     sealer: Sealer
     wakeErasures?: () => void
   }
 
-/** Operations as the methods of their names. */
+/**
+ * The maximum number of batches in flight for each kind of read: retrieves, list pages and token
+ * verifications. These reads therefore use at most six connections, and batches of creates at most three
+ * (`create-leads.ts`). They leave one of the default ten connections to other calls, however many gateways
+ * there are.
+ */
+const READ_BATCHES_AT_ONCE = 2
+/**
+ * The maximum number of long reads in flight. A long read reads up to thousands of leads, so more long reads
+ * would slow down creates. One account gets at most two, so that its slow reads do not delay other accounts.
+ */
+const LONG_READS_AT_ONCE = 3
+const LONG_READS_OF_ACCOUNT = 2
+/**
+ * The maximum number of upserts in flight. An upsert holds its connection while it waits for another upsert
+ * with the same external id. Without this limit, waiting upserts could take all connections.
+ */
+const UPSERTS_AT_ONCE = 2
+const LEAD_BATCHES_AT_ONCE = 2
+
+/**
+ * Serves an operation as a method of a gRPC service. The `database` of the operation is limited to this
+ * call: it starts no statement after the caller has disconnected or timed out. If `response` is given, the
+ * operation runs only once for each idempotency key. `response` is the codec of the saved responses.
+ */
+const perCall =
+  <Deps extends Omit<Dependencies, 'actor'> & { sealer: Sealer }, Request, Response>(
+    deps: Deps,
+    operation: (deps: Deps & Dependencies, request: Request) => Promise<Response>,
+    response?: Codec<Response>,
+  ) =>
+  async (
+    request: Request,
+    context: Pick<CallContext, 'signal' | 'metadata' | 'header'>,
+  ): Promise<Response> => {
+    const { sealer } = deps
+    const actor = readActor(context.metadata)
+    const once = { database: deps.database.until(context.signal), sealer, response }
+    return answerOnce(context, once, (database) => operation({ ...deps, database, actor }, request))
+  }
+
+/** Serves a method in a fair queue, in which accounts alternate. */
+const inTurn =
+  <Request extends { accountId: number }, Context, Response>(
+    runInTurn: RunInTurn,
+    method: (request: Request, context: Context) => Promise<Response>,
+  ) =>
+  (request: Request, context: Context): Promise<Response> =>
+    runInTurn(request.accountId, () => method(request, context))
+
+/** Serves each operation as the gRPC method of the same name. */
 const perCalls = <Name extends keyof Operations>(
   deps: Deps,
   operations: Pick<Operations, Name>,
@@ -77,27 +136,32 @@ const perCalls = <Name extends keyof Operations>(
   return Object.fromEntries(served)
 }
 
-/** Adds everything leads-service answers to a server. `jsonFormat` stands for another release's in specs. */
+/** Adds all gRPC services of leads-service to a server. Specs pass the `jsonFormat` of another release. */
 export const addLeadsService = (
   server: GrpcServer,
   { jsonFormat, ...given }: Omit<Deps, 'jsonFormat'> & { jsonFormat?: number },
 ): void => {
   const deps = { ...given, jsonFormat: jsonFormat ?? leadJsonFormat(given.assetsUrl) }
   const { draining, meters, wakeErasures } = deps
-  const fairly = createFairCalls(meters?.('long_reads'))
-  const writeLeadBatch = createWriteLeadBatch(deps)
+  const longReads = createTurns(LONG_READS_AT_ONCE, meters?.('long_reads'), LONG_READS_OF_ACCOUNT)
+  const upserts = createTurns(UPSERTS_AT_ONCE, meters?.('upserts'))
+  const leadBatches = createTurns(LEAD_BATCHES_AT_ONCE, meters?.('lead_batches'))
+  const retrieves = createTurns(READ_BATCHES_AT_ONCE, meters?.('retrieve'))
+  const pages = createTurns(READ_BATCHES_AT_ONCE, meters?.('list'))
+  const verifications = createTurns(READ_BATCHES_AT_ONCE, meters?.('verify_token'))
   server.add(LeadsServiceDefinition, {
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead, listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
-    ...perCalls(deps, { ...changes, findCalendar, checkReferences }),
+    ...perCalls(deps, { ...changes, findCalendar }),
     createLeads: answerEach(createLeads(deps), draining),
-    retrieveLeads: answerEach(retrieveLeads(deps), draining),
-    listLeads: answerEach(listLeads(deps), draining),
-    findLeads: fairly(perCall(deps, findLeads)),
-    exportLeads: fairly(perCall(deps, exportLeads)),
-    findPersonLeads: fairly(perCall(deps, findPersonLeads)),
-    listCalendarEntries: fairly(perCall(deps, listCalendarEntries)),
+    retrieveLeads: answerEach(retrieveLeads(deps, retrieves), draining),
+    listLeads: answerEach(listLeads(deps, pages), draining),
+    upsertLead: inTurn(upserts, perCall(deps, upsertLead)),
+    findLeads: inTurn(longReads, perCall(deps, findLeads)),
+    exportLeads: inTurn(longReads, perCall(deps, exportLeads)),
+    findPersonLeads: inTurn(longReads, perCall(deps, findPersonLeads)),
+    listCalendarEntries: inTurn(longReads, perCall(deps, listCalendarEntries)),
     eraseLead: async (...call) => {
       const receipt = await perCall(deps, eraseLead)(...call)
       wakeErasures?.()
@@ -110,22 +174,28 @@ export const addLeadsService = (
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),
-    verifyTokens: answerEach(verifyTokens(deps), draining),
+    verifyTokens: answerEach(verifyTokens(deps, verifications), draining),
   })
-  // The records of stored bytes, and the keys that are held while bytes are on their way.
   server.add(AttachmentsServiceDefinition, {
-    ...perCalls(deps, { attachFile, retrieveAttachment, listAttachments, createImage }),
-    ...perCalls(deps, { claimIdempotencyKey, renewIdempotencyKey, releaseIdempotencyKey }),
+    ...perCalls(deps, { attachFile, retrieveAttachment, listAttachments, createImage, countCapturedBytes }),
   })
   server.add(ImportsServiceDefinition, {
-    ...perCalls(deps, { createImport, retrieveImport, listImports, cancelImport, listImportFaults }),
+    ...perCalls(deps, {
+      createImport,
+      retrieveImport,
+      listImports,
+      cancelImport,
+      listImportErrors,
+      listFailedRows,
+    }),
     ...perCalls(deps, { claimImport, releaseImport }),
     advanceImport: perCall(deps, advanceImport),
-    writeLeadBatch: perCall(deps, (given, request) => writeLeadBatch(given)(request)),
+    writeLeadBatch: inTurn(leadBatches, perCall(deps, writeLeadBatch)),
   })
   server.add(ReconciliationServiceDefinition, {
     ...perCalls(deps, { retrieveReconciliation }),
     reconcile: perCall(deps, reconcile),
+    retryRefusedEvents: perCall(deps, retryRefusedEvents),
   })
   server.add(AuditServiceDefinition, auditService(deps))
 }

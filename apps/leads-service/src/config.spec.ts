@@ -1,9 +1,15 @@
 import { readLeadsConfig } from './config'
 
 const NEEDED = {
-  ...{ HEALTH_PORT: '1', GRPC_PORT: '2', DATABASE_URL: 'postgres://x', NATS_URL: 'nats://u:p@x' },
-  ...{ ASSETS_URL: 'https://assets.test', WEBHOOK_SERVICE_URL: 'x:1', FILES_SERVICE_URL: 'http://x' },
-  ...{ SERVICE_AUTH: 'none', ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64') },
+  HEALTH_PORT: '1',
+  GRPC_PORT: '2',
+  DATABASE_URL: 'postgres://x',
+  NATS_URL: 'nats://u:p@x',
+  ASSETS_URL: 'https://assets.test',
+  WEBHOOK_SERVICE_URL: 'x:1',
+  FILES_SERVICE_URL: 'http://x',
+  SERVICE_AUTH: 'none',
+  ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64'),
 }
 
 test.each([

@@ -23,21 +23,26 @@ export type Config = ReturnType<typeof readLeadsConfig>
 export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
   readConfig(env, {
     ...grpcServiceSettings(env),
-    // Where stored images are served: it is part of every rendered lead.
+    // The base URL of stored images. It is part of the stored JSON of every lead with images.
     ASSETS_URL: publicUrl(),
     WEBHOOK_SERVICE_URL: grpcTarget(),
     FILES_SERVICE_URL: httpUrls(env),
-    // How often leads, events and deliveries are reconciled; infinite: never.
+    // The interval between reconciliations of leads, events and deliveries. `off` is Infinity: never.
     RECONCILE_INTERVAL: interval({ default: 60_000 }),
-    // How long operators keep backups with their WAL: the receipt of an erasure names it.
+    // How long operators keep backups and archived WAL. The receipt of an erasure shows until when backups
+    // may contain the erased data.
     BACKUP_RETENTION_DAYS: count({ default: undefined, max: 36_500 }),
-    // How long a response is answered again under its Idempotency-Key.
+    // How long a repeated Idempotency-Key gets the saved response.
     IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),
-    // How long before or after a lead another one of the same person is a suspected duplicate.
+    // Leads of one person are suspected duplicates if they were created within this time of each other.
     DUPLICATE_WINDOW: window({ default: 90 * DAY_MS }),
-    // The gateway takes 50 quotes, of 250 items each.
+    // Each `max` is what the gateway accepts: 50 quotes, and 250 items in each quote (12,500 items).
     LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),
     LEAD_MAX_ITEMS: count({ default: 250, max: 12_500 }),
-    // Below the broker's limit for a message (max_payload, 8 MiB).
+    // Counts tokens that are neither expired nor revoked.
+    TOKENS_PER_ACCOUNT: count({ default: 1000, max: 1_000_000 }),
+    USERS_PER_ACCOUNT: count({ default: 1000, max: 1_000_000 }),
+    IMAGES_PER_ACCOUNT: count({ default: 10_000, max: 1_000_000 }),
+    // Must stay below the broker's limit for a message (max_payload, 8 MiB).
     EVENT_MAX_BYTES: count({ default: 1_000_000, min: 1000, max: 8_000_000 }),
   })

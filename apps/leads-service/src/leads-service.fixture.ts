@@ -24,22 +24,25 @@ import {
   createLogger,
   createSealer,
   type Database,
-  errorOfStatus,
   type Lifecycle,
   migrate,
+  readRpcStatus,
 } from '@leadwire/service-kit'
 import { createDatabase, createTemplateDatabase, eventually, gate } from '@leadwire/test-kit'
 import { addLeadsService } from './add-leads-service'
 import { migrations } from './database/migrations'
-import type { Limits } from './leads/create/limits'
+import type { Limits } from './leads/create/refuse-leads'
 import type { OutboxEvent } from './outbox/record-events'
+import type { Quotas } from './quotas/require-room'
 
 export const ASSETS_URL = 'https://assets.example.test'
 
-/** Of duplicates: 90 days. */
+/** The window of suspected duplicates: 90 days. */
 export const WINDOW_MS = 90 * 24 * 3_600_000
 
 export const LIMITS: Limits = { maxQuotes: 20, maxItems: 250, maxEventBytes: 1_000_000 }
+
+export const QUOTAS: Quotas = { tokens: 1000, users: 1000, images: 1000 }
 
 const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
 
@@ -71,12 +74,17 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
 }
 
 /**
- * A leads-service on a database of its own, reached the way gateways reach it. `otherFormat` makes the other copy one of a
- * release with another format of the public JSON.
+ * Starts two copies of leads-service on one new database. Specs call the copies over gRPC, as gateways do.
+ * With `otherFormat`, the second copy renders the public JSON in the format of another release. By default,
+ * nothing listens at `webhooksTarget`.
  */
 export const startLeadsService = async (
   over: Partial<Limits> = {},
-  { otherFormat }: { otherFormat?: number } = {},
+  {
+    otherFormat,
+    quotas,
+    webhooksTarget = '127.0.0.1:9',
+  }: { otherFormat?: number; quotas?: Quotas; webhooksTarget?: string } = {},
 ) => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
   const lifecycle = createLifecycle(logger)
@@ -87,12 +95,13 @@ export const startLeadsService = async (
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
     addLeadsService(server, {
       database: db,
-      webhooks: connectGrpc('127.0.0.1:9', { lifecycle, tokens: [] }).client(WebhooksServiceDefinition, {
+      webhooks: connectGrpc(webhooksTarget, { lifecycle, tokens: [] }).client(WebhooksServiceDefinition, {
         deadlineMs: 1000,
       }),
       assetsUrl: ASSETS_URL,
       ...(format !== undefined && { jsonFormat: leadJsonFormat(ASSETS_URL, format) }),
       limits: { ...LIMITS, ...over },
+      quotas: quotas ?? QUOTAS,
       logger,
       draining: lifecycle.signal,
       sealer: createSealer([Buffer.alloc(32, 7)]),
@@ -102,7 +111,8 @@ export const startLeadsService = async (
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
     const clients = connectTo(target, lifecycle)
-    // Connected before a spec asks for anything: a busy process may need longer for it than a call waits.
+    // Connects before the first call of a spec. On a busy machine, connecting may take longer than the
+    // deadline of a call.
     await eventually(() => clients.leads.retrieveLeads({ leads: [] }))
     return { target, ...clients }
   }
@@ -113,10 +123,10 @@ export const startLeadsService = async (
     database,
     logger,
     lifecycle,
-    /** What was enqueued to be published, oldest first. */
+    /** The events that both copies have passed to `onCommitted`, oldest first. */
     committed,
     ...copy,
-    /** Another copy of the service on the same database. */
+    /** The client of the second copy. */
     otherLeads: otherCopy.leads,
     stop: async () => {
       await lifecycle.stop()
@@ -132,7 +142,7 @@ export const newAccount = async ({ accounts }: RunningLeadsService) => {
   return { accountId: account!.id, apiKey: account!.apiKey, tokenId: token!.id, secret }
 }
 
-/** How many statements wait for a lock. */
+/** Counts the statements that wait for a lock. */
 export const lockWaiters = async ({ db }: { db: Database }) =>
   (
     await db.query<{ count: number }>({
@@ -141,7 +151,7 @@ export const lockWaiters = async ({ db }: { db: Database }) =>
     })
   )[0]!.count
 
-/** Locks an account's row, so that creates wait for it; `waiters` counts them. */
+/** Locks an account's row, so that creates wait. `waiters` counts the statements that wait for a lock. */
 export const holdAccount = async ({ db }: { db: Database }, accountId: number) => {
   const [held, ended] = [gate(), gate()]
   const holding = db.transaction(async (tx) => {
@@ -192,7 +202,10 @@ export const newImage = async (
     accountId,
     file: {
       key: `images/${randomUUID()}.png`,
-      ...{ name, fileName: name, fileSize: 3, contentType: 'image/png' },
+      name,
+      fileName: name,
+      fileSize: 3,
+      contentType: 'image/png',
     },
     alt,
   })
@@ -200,38 +213,43 @@ export const newImage = async (
 }
 
 export const itemWith = (image: { id: number }, over: Partial<NewQuoteItem> = {}): NewQuoteItem => ({
-  ...{
-    productStyleId: 3,
-    name: 'Casement',
-    price: 129_900,
-    format: 'range',
-    hidden: false,
-    status: 'active',
-  },
-  ...{ cost: undefined, margin: undefined, tax: undefined, minimum: undefined, maximum: undefined },
-  ...{ productStyleSku: 'CAS-1', productStyleName: 'Casement', productName: 'Window', options: '{}' },
+  productStyleId: 3,
+  name: 'Casement',
+  price: 129_900,
+  format: 'range',
+  hidden: false,
+  status: 'active',
+  cost: undefined,
+  margin: undefined,
+  tax: undefined,
+  minimum: undefined,
+  maximum: undefined,
+  productStyleSku: 'CAS-1',
+  productStyleName: 'Casement',
+  productName: 'Window',
+  options: '{}',
   imageId: image.id,
   ...over,
 })
 
-export const quoteOf = (...items: NewQuoteItem[]) => ({ status: 'complete', items })
+export const buildQuote = (...items: NewQuoteItem[]) => ({ status: 'complete', items })
 
-/** The results of a batch: the parsed body of each, or the error it failed with. */
-export const outcomesOf = (response: { results: LeadResult[] }) =>
+/** Returns the result of each item of a batch: the parsed body, or the item's error as `failure`. */
+export const readOutcomes = (response: { results: LeadResult[] }) =>
   response.results.map(({ result }) =>
     result?.$case === 'body'
       ? JSON.parse(result.value.toString()).data
-      : { failure: result && errorOfStatus(result.value) },
+      : { failure: result && readRpcStatus(result.value) },
   )
 
-/** A page of a batch. Throws the error it failed with. */
-export const listedOf = ({ result }: LeadPageResult): ListedLeads => {
+/** Returns a page of a batch. Throws the error of a page that failed. */
+export const readLeadPage = ({ result }: LeadPageResult): ListedLeads => {
   if (result?.$case === 'page') return result.value
-  throw result ? errorOfStatus(result.value) : new Error('a page came without a result')
+  throw result ? readRpcStatus(result.value) : new Error('the page has no result')
 }
 
-/** The events in the outbox, oldest first. */
-export const outboxOf = async ({ db }: RunningLeadsService) => {
+/** Reads the events in the outbox, oldest first. */
+export const readOutbox = async ({ db }: RunningLeadsService) => {
   const rows = await db.query<{ payload: Buffer }>({ text: 'SELECT payload FROM outbox ORDER BY created_at' })
   return rows.map(({ payload }) => Event.decode(payload))
 }

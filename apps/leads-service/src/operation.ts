@@ -1,11 +1,14 @@
 import type * as contracts from '@leadwire/contracts'
 import type { IndexDeps } from './jobs/search/index-leads'
 import type { JsonSettings } from './leads/read/lead-response'
+import type { Quotas } from './quotas/require-room'
 
-/** `database` is for this call alone, and `actor` is the caller. */
+/** The dependencies of an operation. `database` is for this call only. `actor` is the caller. */
 export interface Dependencies extends IndexDeps, JsonSettings {
   actor: contracts.Actor | undefined
   backupRetentionDays: number | undefined
+  quotas: Quotas
+  webhooks: Pick<contracts.WebhooksServiceClient, 'listEventReceivers'>
 }
 
 type Client = contracts.AccountsServiceClient &

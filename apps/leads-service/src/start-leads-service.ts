@@ -1,20 +1,25 @@
 import { WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
   addPoolMetrics,
+  checkDatabase,
   connectDatabase,
   connectGrpc,
   connectNats,
   createBatcherMeters,
+  createClockWatch,
+  createDeleteMessage,
   createGrpcServer,
   createLoops,
   createMetrics,
   createSealer,
   databaseServer,
   type HealthCheck,
+  limitRepeats,
   oldKeys,
   type ServiceContext,
   startHealthServer,
   startPruning,
+  WATCH_CLOCK_EVERY_MS,
   watchTls,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
@@ -24,24 +29,25 @@ import { connectFilesService } from './attachments/files-service'
 import type { Config } from './config'
 import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
-import { confirmOnce } from './jobs/erase/confirm-erasures'
 import { eraseOnce } from './jobs/erase/run-erasures'
 import { oldImports } from './jobs/import/old-imports'
 import { reconcileInTurn } from './jobs/reconcile/reconcile'
 import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
 import { startSearch } from './jobs/search/start-search'
 import { createNotifyContacts } from './notifications/notify-contacts'
-import { createDeleteMessage } from './outbox/delete-message'
+import { checkOutbox } from './outbox/check-outbox'
+import { createHasStreamRoom } from './outbox/has-stream-room'
 import { addOutboxMetrics, createPublishMetrics } from './outbox/outbox-metrics'
-import { createPublisher } from './outbox/publish'
+import { createPublisher, type Publisher } from './outbox/publish-events'
 import type { OutboxEvent } from './outbox/record-events'
-import { type Outbox, startOutbox } from './outbox/start-outbox'
-import { createFindPosition } from './outbox/stream-position'
 import { deleteExpiredTokens } from './tokens/tokens'
 
+const CHECK_OUTBOX_EVERY_MS = 1000
+
 /**
- * Starts everything in the order in which it is needed. The lifecycle undoes it in reverse: calls are answered, then what
- * they committed is published, then NATS and the database are left. Answers with the port of the gRPC server.
+ * Starts each part of the service before the parts that need it. The lifecycle stops the parts in reverse: it
+ * waits for the calls in flight, publishes the events that these calls committed, and closes NATS and the
+ * database. Resolves with the port of the gRPC server.
  */
 export const startLeadsService = async ({
   config,
@@ -55,12 +61,15 @@ export const startLeadsService = async ({
     tls: watchTls(config, { lifecycle, logger }),
   }
   const database = connectDatabase({
-    ...{ ...databaseServer(config), name: 'leads', poolSize: config.DATABASE_POOL_SIZE, lifecycle },
+    ...databaseServer(config),
+    name: 'leads',
+    poolSize: config.DATABASE_POOL_SIZE,
+    lifecycle,
   })
   addPoolMetrics(metrics)
   let serving = false
   const checks: HealthCheck[] = [
-    { name: 'postgres', check: () => database.query({ text: 'SELECT 1' }) },
+    { name: 'postgres', check: () => checkDatabase(database) },
     { name: 'start', check: async () => (serving ? undefined : Promise.reject(new Error('starting'))) },
   ]
   addOutboxMetrics({ metrics, database, logger })
@@ -71,48 +80,61 @@ export const startLeadsService = async ({
 
   const webhookService = connectGrpc(config.WEBHOOK_SERVICE_URL, caller)
   const webhooks = webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000 })
-  // NATS may come later: events wait in the outbox, and requests are served meanwhile. What stops it is registered
-  // before the server, whenever it comes.
-  let outbox: Outbox | undefined
+  const loops = createLoops(logger)
+  // If all services stop at once, webhook-service may be gone before this service. The calls that loops
+  // make to webhook-service are therefore aborted when the loops stop.
+  const webhooksOfLoops = webhookService.client(WebhooksServiceDefinition, {
+    deadlineMs: 5000,
+    signal: loops.signal,
+  })
+  // NATS may become available after the start. Until then, requests are served and events wait in the outbox.
+  // The publisher is registered for `onStop` before the gRPC server. Stops run in reverse, so the publisher
+  // finishes after the last call.
+  let publisher: Publisher | undefined
   let nats: NatsConnection | undefined
   const connected = connectNats({ config, name: 'leads-service', logger, lifecycle })
-  lifecycle.onStop('outbox', () => outbox?.stop())
+  lifecycle.onStop('publisher', () => publisher?.finish())
   void connected.then((connection) => {
     if (lifecycle.signal.aborted) return
     nats = connection
-    outbox = startOutbox({
-      ...{ database, logger },
-      findStoredEvents: (eventIds, signal) => webhooks.findStoredEvents({ eventIds }, { signal }),
-      ...createPublisher(connection, { observe: observePublished, replicas: config.NATS_REPLICAS }),
-      findPosition: createFindPosition(connection),
+    publisher = createPublisher(connection, {
+      logger,
+      observe: observePublished,
+      replicas: config.NATS_REPLICAS,
     })
+    const checkDeps = {
+      database,
+      logger,
+      failures: limitRepeats(logger),
+      findStoredEvents: (eventIds: string[]) => webhooksOfLoops.findStoredEvents({ eventIds }),
+      hasStreamRoom: createHasStreamRoom(connection),
+      publish: publisher.publish,
+    }
+    loops.run('outbox', CHECK_OUTBOX_EVERY_MS, () => checkOutbox(checkDeps))
   })
 
   const { DUPLICATE_WINDOW: duplicateWindowMs } = config
-  const onIndexed = (events: OutboxEvent[]) => outbox?.enqueue(events)
+  const onIndexed = (events: OutboxEvent[]) => publisher?.publishFromMemory(events)
   const search = startSearch({ database, logger, duplicateWindowMs, onCommitted: onIndexed })
   lifecycle.onStop('search', search.stop)
 
-  const loops = createLoops(logger)
-  // Where everything is stopped at once, webhook-service may be gone before this service: a drain does not wait for its answers.
   const elsewhere = {
-    ...{ database, logger, deleteMessage: createDeleteMessage(() => nats) },
+    database,
+    logger,
+    failures: limitRepeats(logger),
+    deleteMessage: createDeleteMessage(() => nats),
     ...connectFilesService({ urls: config.FILES_SERVICE_URL, ...caller }),
-    webhooks: webhookService.client(WebhooksServiceDefinition, { deadlineMs: 5000, signal: loops.signal }),
+    webhooks: webhooksOfLoops,
   }
   loops.run('contacts', 60_000, createNotifyContacts(elsewhere))
+  loops.run('clock difference', WATCH_CLOCK_EVERY_MS, createClockWatch({ database, metrics, logger }))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(database, config.IDEMPOTENCY_RETENTION))
   prune('imports', oldImports(database))
   prune('tokens', { batch: () => deleteExpiredTokens(database) })
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
-  const wakeConfirm = loops.run('erasure receivers', { pauseMs: 500 }, () => confirmOnce(elsewhere))
-  const wakeErasures = loops.run('erasures', { pauseMs: 500 }, async () => {
-    const round = await eraseOnce(elsewhere)
-    if (round !== false) wakeConfirm()
-    return round
-  })
+  const wakeErasures = loops.run('erasures', { pauseMs: 500 }, () => eraseOnce(elsewhere))
   loops.run('account deletions', { pauseMs: 1000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
@@ -124,14 +146,24 @@ export const startLeadsService = async ({
   const grpcServer = createGrpcServer({ ...caller, logger, checks, metrics })
   const { LEAD_MAX_QUOTES: maxQuotes, LEAD_MAX_ITEMS: maxItems, EVENT_MAX_BYTES: maxEventBytes } = config
   addLeadsService(grpcServer, {
-    ...{ database, webhooks, logger, draining: lifecycle.signal, wakeErasures, duplicateWindowMs },
+    database,
+    webhooks,
+    logger,
+    draining: lifecycle.signal,
+    wakeErasures,
+    duplicateWindowMs,
     assetsUrl: config.ASSETS_URL,
     limits: { maxQuotes, maxItems, maxEventBytes },
+    quotas: {
+      tokens: config.TOKENS_PER_ACCOUNT,
+      users: config.USERS_PER_ACCOUNT,
+      images: config.IMAGES_PER_ACCOUNT,
+    },
     meters: createBatcherMeters(metrics),
     sealer: createSealer(config.ENCRYPTION_KEYS),
     backupRetentionDays: config.BACKUP_RETENTION_DAYS,
     onCommitted: (events) => {
-      outbox?.enqueue(events)
+      publisher?.publishFromMemory(events)
       search.enqueue(events.filter(({ type }) => type === 'lead.created'))
     },
   })

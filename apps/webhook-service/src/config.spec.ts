@@ -1,11 +1,16 @@
 import { readWebhookConfig } from './config'
 
 const NEEDED = {
-  ...{ HEALTH_PORT: '1', GRPC_PORT: '2', DATABASE_URL: 'postgres://x', NATS_URL: 'nats://u:p@x' },
-  ...{ SMTP_URL: 'file:///tmp/mail', SMTP_FROM: 'leads@example.com', SERVICE_AUTH: 'none' },
+  HEALTH_PORT: '1',
+  GRPC_PORT: '2',
+  DATABASE_URL: 'postgres://x',
+  NATS_URL: 'nats://u:p@x',
+  SMTP_URL: 'file:///tmp/mail',
+  SMTP_FROM: 'leads@example.com',
+  SERVICE_AUTH: 'none',
   ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64'),
 }
-const proxyOf = (text: string) => readWebhookConfig({ ...NEEDED, WEBHOOK_PROXY: text }).WEBHOOK_PROXY
+const readProxy = (text: string) => readWebhookConfig({ ...NEEDED, WEBHOOK_PROXY: text }).WEBHOOK_PROXY
 const read = (text?: string) =>
   readWebhookConfig({ ...NEEDED, ...(text !== undefined && { WEBHOOK_DISABLE_AFTER: text }) })
     .WEBHOOK_DISABLE_AFTER
@@ -23,27 +28,27 @@ test.each(['soon', '-1', '5 days', '99999999999'])('WEBHOOK_DISABLE_AFTER=%s is 
 test.each([
   ['http://proxy.internal:3128', 'http://proxy.internal:3128/'],
   ['https://user:p%40ss@[fd00::1]:443/', 'https://user:p%40ss@[fd00::1]/'],
-])('WEBHOOK_PROXY=%s', (text, expected) => expect(proxyOf(text)?.href).toBe(expected))
+])('WEBHOOK_PROXY=%s', (text, expected) => expect(readProxy(text)?.href).toBe(expected))
 
 test.each([
-  ...[
-    'proxy.internal:3128',
-    'socks5://s3cret@proxy:1080',
-    'http://u:s3cret@proxy/path',
-    'http://u:s3cret@proxy?a',
-  ],
-  ...['http://u:s3cret%zz@proxy', 'http://u:s3cret@proxy:99999', 'http://proxy:0'],
-])('WEBHOOK_PROXY=%s is refused, and not repeated', (text) =>
-  expect(() => proxyOf(text)).toThrow(
-    /^WEBHOOK_PROXY: is no http:\/\/\[user:password@\]host\[:port\] or https:\/\/ URL$/,
+  'proxy.internal:3128',
+  'socks5://s3cret@proxy:1080',
+  'http://u:s3cret@proxy/path',
+  'http://u:s3cret@proxy?a',
+  'http://u:s3cret%zz@proxy',
+  'http://u:s3cret@proxy:99999',
+  'http://proxy:0',
+])('WEBHOOK_PROXY=%s is refused, and the error does not repeat it', (text) =>
+  expect(() => readProxy(text)).toThrow(
+    /^WEBHOOK_PROXY: must be an http:\/\/\[user:password@\]host\[:port\] or https:\/\/ URL$/,
   ))
 
-const settingOf = (name: keyof ReturnType<typeof readWebhookConfig>, text: string) =>
+const readSetting = (name: keyof ReturnType<typeof readWebhookConfig>, text: string) =>
   readWebhookConfig({ ...NEEDED, [name]: text })[name]
 
-test('WEBHOOK_ALLOW_HOSTS are host names, addresses and ranges', () => {
+test('WEBHOOK_ALLOW_HOSTS accepts host names, addresses and ranges', () => {
   const entries = ['10.0.0.0/8', '192.0.2.1', '::1', '[fd00::1]', 'fd00::/8', 'my_host', 'Hooks.Internal.']
-  expect(settingOf('WEBHOOK_ALLOW_HOSTS', entries.join(', '))).toEqual(entries)
+  expect(readSetting('WEBHOOK_ALLOW_HOSTS', entries.join(', '))).toEqual(entries)
   const wrong = [
     '10.0.0.0/33',
     'http://x',
@@ -56,8 +61,8 @@ test('WEBHOOK_ALLOW_HOSTS are host names, addresses and ranges', () => {
     'a/8',
   ]
   for (const entry of wrong)
-    expect(() => settingOf('WEBHOOK_ALLOW_HOSTS', `localhost,${entry}`)).toThrow(
-      `WEBHOOK_ALLOW_HOSTS: no host name, address or CIDR range: ${entry}`,
+    expect(() => readSetting('WEBHOOK_ALLOW_HOSTS', `localhost,${entry}`)).toThrow(
+      `WEBHOOK_ALLOW_HOSTS: not a host name, address or CIDR range: ${entry}`,
     )
 })
 
@@ -75,11 +80,11 @@ test.each([
   ['WEBHOOK_RETRY_SCHEDULE', '60s,,5m'],
   ['WEBHOOK_RETRY_SCHEDULE', ','],
   ['HEALTH_PORT', NEEDED.GRPC_PORT],
-] as const)('%s=%s is refused', (name, text) => expect(() => settingOf(name, text)).toThrow(`${name}: `))
+] as const)('%s=%s is refused', (name, text) => expect(() => readSetting(name, text)).toThrow(`${name}: `))
 
 test('the shortest and longest times, and spaces in a schedule, are accepted', () => {
-  expect(settingOf('WEBHOOK_TIMEOUT', '100ms')).toBe(100)
-  expect(settingOf('WEBHOOK_TIMEOUT', '1h')).toBe(3_600_000)
-  expect(settingOf('EXHAUSTED_RETENTION', '36500d')).toBe(36_500 * 86_400_000)
-  expect(settingOf('WEBHOOK_RETRY_SCHEDULE', '0s, 5m')).toEqual([0, 300_000])
+  expect(readSetting('WEBHOOK_TIMEOUT', '100ms')).toBe(100)
+  expect(readSetting('WEBHOOK_TIMEOUT', '1h')).toBe(3_600_000)
+  expect(readSetting('EXHAUSTED_RETENTION', '36500d')).toBe(36_500 * 86_400_000)
+  expect(readSetting('WEBHOOK_RETRY_SCHEDULE', '0s, 5m')).toEqual([0, 300_000])
 })

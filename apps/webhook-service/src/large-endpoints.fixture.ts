@@ -14,23 +14,23 @@ import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
 import { migrations } from './migrations'
 import type { Dependencies } from './operation'
 
-/** What operations depend on, of one database. */
-export const dependenciesOf = (database: Database, over: Partial<Dependencies> = {}): Dependencies => ({
-  ...{ database, notifications: database, clock: manualClock('2026-06-01T00:00:00Z') },
+/** Builds the dependencies of operations from one database. */
+export const buildDependencies = (database: Database, over: Partial<Dependencies> = {}): Dependencies => ({
+  database,
+  notifications: database,
+  clock: manualClock('2026-06-01T00:00:00Z'),
   sealer: createSealer([Buffer.alloc(32, 7)]),
   endpointsPerAccount: 100,
   deleteMessages: async () => undefined,
-  ...{
-    disableAfterMs: Number.POSITIVE_INFINITY,
-    keptMs: Number.POSITIVE_INFINITY,
-    longestPauseMs: 3_600_000,
-  },
+  disableAfterMs: Number.POSITIVE_INFINITY,
+  keptMs: Number.POSITIVE_INFINITY,
+  longestPauseMs: 3_600_000,
   claimMs: { webhooks: 14_000, notifications: 14_000 },
   wake: () => undefined,
   ...over,
 })
 
-// An event of the log for each. They are made a second apart, the newest now.
+// Creates one logged event for each delivery, one second apart. The newest event is from now.
 const FILL = `
   WITH made AS MATERIALIZED (
     SELECT gen_random_uuid() AS event_id, gen_random_uuid() AS lead_reference, n FROM generate_series(1, $4::int) n
@@ -48,7 +48,7 @@ const FILL = `
     now() - ($4::int - n) * interval '1 second', now() - ($4::int - n) * interval '1 second'
   FROM made ORDER BY n`
 
-/** The tables of webhooks without a service, so that nothing happens by itself. */
+/** Opens the tables of webhooks without a running service. */
 export const openTables = async () => {
   const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
   const ground = await createDatabase()
@@ -59,10 +59,10 @@ export const openTables = async () => {
     url: ground.url,
     endpoint: async (accountId: number, { enabled = true } = {}): Promise<number> => {
       const request = { accountId, url: 'http://127.0.0.1:1/', enabled }
-      const made = await createWebhookEndpoint(dependenciesOf(database), request)
+      const made = await createWebhookEndpoint(buildDependencies(database), request)
       return made.endpoint!.id
     },
-    /** Gives an endpoint deliveries whose rows have a status. */
+    /** Inserts deliveries of an endpoint with a status. */
     fill: async (accountId: number, endpointId: number, status: string, count: number) =>
       void (await database.query({ text: FILL, values: [accountId, endpointId, status, count] })),
     vacuum: async () => {
@@ -88,16 +88,16 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** The rows of tables and indexes that a plan read. */
-const rowsOf = (plan: Plan): number => {
+/** Counts the rows of tables and indexes that a plan has read. */
+const countRows = (plan: Plan): number => {
   const own = (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0)) * plan['Actual Loops']
-  const below = (plan.Plans ?? []).reduce((sum, child) => sum + rowsOf(child), 0)
+  const below = (plan.Plans ?? []).reduce((sum, child) => sum + countRows(child), 0)
   return (plan['Relation Name'] ? own : 0) + below
 }
 
 type Work = (counted: Database) => Promise<unknown>
 
-/** The sum over the statements of `work`. What they would change is undone before they do. */
+/** Adds up the costs of the statements of `work`. Measures each statement in a rolled-back savepoint. */
 const measured = async (database: Database, work: Work, costOf: (plan: Plan) => number) => {
   let cost = 0
   const count = async (tx: OpenTransaction, { text, values = [] }: Query) => {
@@ -133,8 +133,8 @@ const measured = async (database: Database, work: Work, costOf: (plan: Plan) => 
   return cost
 }
 
-export const rowsRead = (database: Database, work: Work) => measured(database, work, rowsOf)
+export const rowsRead = (database: Database, work: Work) => measured(database, work, countRows)
 
-/** Pages of tables and indexes, those of dead rows too. */
+/** Counts the pages of tables and indexes that `work` reads, including the pages of dead rows. */
 export const pagesRead = (database: Database, work: Work) =>
   measured(database, work, (plan) => plan['Shared Hit Blocks'] + plan['Shared Read Blocks'])

@@ -2,7 +2,10 @@ import type { Actor, WebhooksServiceClient, WebhooksServiceImplementation } from
 import type { Database, Sealer } from '@leadwire/service-kit'
 import type { Clock } from './clock'
 
-/** What finds work in the database: the senders of both kinds, and the loops for changed endpoints, replays and reports. */
+/**
+ * The loops that an operation may wake: the senders of webhooks and of notifications, and loops that
+ * `start-webhook-service.ts` runs.
+ */
 export type Loop = 'webhooks' | 'notifications' | 'syncs' | 'replays' | 'reports'
 
 export interface Dependencies {
@@ -12,22 +15,24 @@ export interface Dependencies {
   clock: Clock
   sealer: Sealer
   endpointsPerAccount: number
-  /** Why the egress guard refuses the URL of the request. */
+  /** The reason why the egress guard refuses the URL of the request. */
   refusal?: string | undefined
   deleteMessages: (eventIds: string[]) => Promise<void>
-  /** How long an endpoint may only fail before it is disabled; Infinity: it never is. */
+  /** An endpoint is disabled when all its attempts have failed for this long. Infinity: never. */
   disableAfterMs: number
-  /** How long events and deliveries are kept at least; Infinity: for good. */
+  /** The shortest time that events and deliveries are kept. Infinity: they are never removed. */
   keptMs: number
+  /** The longest pause between two scheduled attempts of a delivery. */
   longestPauseMs: number
-  /** For how long deliveries of each kind are claimed. */
+  /** The length of a claim in milliseconds, for each kind of delivery. */
   claimMs: { webhooks: number; notifications: number }
-  /** Starts a round of a loop at once, or after the commit of the operation's transaction. */
+  /** Starts a round of a loop at once. In an operation, the round starts after the commit. */
   wake: (loop: Loop) => void
 }
 
 type Implementation = WebhooksServiceImplementation
 
+/** The function that implements one operation of the gRPC service. */
 export type Operation<Name extends keyof Implementation> = (
   dependencies: Dependencies,
   request: Parameters<Implementation[Name]>[0],

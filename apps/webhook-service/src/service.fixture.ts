@@ -26,13 +26,13 @@ import {
   type TestDatabase,
   type TestNats,
 } from '@leadwire/test-kit'
-import { jetstream } from '@nats-io/jetstream'
-import { connect } from '@nats-io/transport-node'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { Client } from 'pg'
 import type { Clock } from './clock'
 import type { Config } from './config'
+import { readEvent } from './delivery/append/read-event'
 import { sealSecrets } from './endpoints/secrets/sealed-secrets'
-import { readEvent } from './ingest/read-event'
 import { migrations } from './migrations'
 import { startWebhookService } from './start-webhook-service'
 
@@ -53,6 +53,7 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
   DELIVERY_RETENTION: 30 * 24 * 3_600_000,
   EXHAUSTED_RETENTION: 90 * 24 * 3_600_000,
   IDEMPOTENCY_RETENTION: 24 * 3_600_000,
+  NOTIFICATIONS_PER_HOUR: 1000,
   SMTP_URL: { folder: '/nowhere' },
   SMTP_FROM: { name: 'Leadwire', address: 'leads@example.com' },
   SMTP_TIMEOUT: 10_000,
@@ -77,11 +78,11 @@ export const SETTINGS: Omit<Config, 'DATABASE_URL' | 'NATS_URL'> = {
 
 const sealer = createSealer(SETTINGS.ENCRYPTION_KEYS)
 
-/** The column sealed_secrets of an endpoint of an account. */
+/** Encrypts a secret for the column `sealed_secrets` of an endpoint. */
 export const sealedFor = (accountId: number, secret = 'a secret of ours'): Buffer =>
   sealSecrets(sealer, accountId, { secret, oldSecrets: [] }).sealed
 
-/** An event of an account, lead.created unless it says otherwise. Its body names its lead. */
+/** Builds an event of an account, by default lead.created. Its body contains the reference of its lead. */
 export const newEvent = (accountId: number, over: Partial<Event> = {}): Event => {
   const leadReference = over.leadReference ?? randomUUID()
   const type = over.type ?? 'lead.created'
@@ -101,23 +102,32 @@ export const newEvent = (accountId: number, over: Partial<Event> = {}): Event =>
   }
 }
 
-/** The same as it is stored. */
+/** Builds an event in the form in which it is stored. */
 export const storedEvent = (accountId: number, over: Partial<Event> = {}) =>
   readEvent(Event.encode(newEvent(accountId, over)).finish())
 
+const deleteStreams = async (connection: NatsConnection): Promise<void> => {
+  const { streams } = await jetstreamManager(connection)
+  for await (const name of streams.names()) await streams.delete(name)
+}
+
 const migrated = () => createTemplateDatabase('webhooks', (url) => migrate(url, migrations))
 
-/** Connections to a running stack: JetStream to publish to, PostgreSQL to read. */
-export const openDoors = async () => {
-  const [database, nats] = await Promise.all([
-    migrated().then((template) => createDatabase({ name: 'webhooks', template })),
-    startNats(),
-  ])
+/**
+ * Opens connections to a new database and to a nats-server, so that tests can publish events and read rows.
+ * Starts a new nats-server, unless the caller passes a server that all tests of a file share. Deletes the
+ * streams of a shared server.
+ */
+export const openDoors = async (shared: { nats?: TestNats } = {}) => {
+  const template = await migrated()
+  const database = await createDatabase({ name: 'webhooks', template })
+  const nats = shared.nats ?? (await startNats())
   const connection = await connect({
     ...natsOptions({ NATS_URL: nats.url }),
     maxReconnectAttempts: -1,
     reconnectTimeWait: 50,
   })
+  if (shared.nats) await deleteStreams(connection)
   const sql = new Client({ connectionString: database.url })
   sql.on('error', () => undefined)
   await sql.connect()
@@ -130,8 +140,8 @@ export const openDoors = async () => {
     event: newEvent,
     rows,
     /**
-     * Waits for several polls: what was due and was not attempted by then will not be. Each poll is seen by a delivery of account 0
-     * that only a poll can find.
+     * Waits for three polls. A due delivery that was not attempted by then will not be attempted. To detect a
+     * poll, inserts a due delivery of account 0, which only a poll can find, and waits for its attempt.
      */
     polls: async () => {
       const ofAccount0 = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
@@ -149,7 +159,7 @@ export const openDoors = async () => {
           SELECT 0, event.id, endpoint.id, lead_reference, 'pending', '2000-01-01' FROM event, endpoint`,
           [sealedFor(0)],
         )
-        // With a short schedule there may be a second attempt already.
+        // Accepts more than one attempt, because a short schedule may already have caused a retry.
         await eventually(async () =>
           expect(await rows(`SELECT FROM deliveries WHERE ${ofAccount0} AND attempt_count > 0`)).toHaveLength(
             1,
@@ -166,7 +176,7 @@ export const openDoors = async () => {
         await rows('DELETE FROM endpoints WHERE account_id = 0')
       }
     },
-    /** Publishes events until JetStream has them, without its check for duplicates. */
+    /** Publishes events until JetStream has stored them. Sends no message ids, so duplicates are stored. */
     publish: async (...events: Event[]) => {
       const js = jetstream(connection)
       const send = (event: Event) =>
@@ -176,7 +186,7 @@ export const openDoors = async () => {
     close: async () => {
       await connection.close()
       await sql.end().catch(() => undefined)
-      await nats.stop()
+      if (!shared.nats) await nats.stop()
       await database.drop()
     },
   }
@@ -186,7 +196,7 @@ export type Doors = { database: TestDatabase; nats: TestNats }
 
 const SILENT = createLogger({ service: 'webhook-service', level: 'silent' })
 
-/** The whole service in this process, with a gRPC client. */
+/** Starts the whole service in this process, with a gRPC client. */
 export const startService = async (
   { database, nats }: Doors,
   {
@@ -199,7 +209,7 @@ export const startService = async (
   const HEALTH_PORT = await freePort()
   const config = { ...SETTINGS, HEALTH_PORT, DATABASE_URL: database.url, NATS_URL: nats.url, ...settings }
   const lifecycle = createLifecycle(logger)
-  // A clock that is set forward wakes nothing.
+  // Polls often, because a test that advances its clock does not wake the loops.
   const given = { ...(clock && { clock }), ...(sync && { sync }), idlePollMs: 250 }
   const { grpcPort } = await startWebhookService({ config, logger, lifecycle }, given).catch(
     async (error) => {
@@ -209,11 +219,13 @@ export const startService = async (
   )
   const connection = connectGrpc(`127.0.0.1:${grpcPort}`, { lifecycle, tokens: [] })
   const client = connection.client(WebhooksServiceDefinition, { deadlineMs: 60_000 })
-  const metrics = async () => (await fetch(`http://127.0.0.1:${config.HEALTH_PORT}/metrics`)).text()
+  const health = `http://127.0.0.1:${config.HEALTH_PORT}`
+  const metrics = async () => (await fetch(`${health}/metrics`)).text()
   return {
     client,
+    readiness: async () => (await fetch(`${health}/readyz`)).json(),
     audit: connection.client(AuditServiceDefinition, { deadlineMs: 60_000 }),
-    /** Registers an endpoint of an account. */
+    /** Creates an endpoint of an account. */
     endpoint: async (
       accountId: number,
       url: string,
@@ -239,7 +251,7 @@ export const startService = async (
       return { id: endpoint!.id, secret }
     },
     metrics,
-    /** The value of a metric without labels of its own. */
+    /** Reads the value of a metric that has no labels. */
     metric: async (name: string): Promise<number | undefined> => {
       const text = await metrics()
       const value = new RegExp(`^${name}{[^}]*} (.+)$`, 'm').exec(text)?.[1]

@@ -3,8 +3,10 @@ import { AuditServiceDefinition, LOGGED_SUBJECT, WebhooksServiceDefinition } fro
 import {
   addPoolMetrics,
   auditService,
+  checkDatabase,
   connectNats,
   createBatcherMeters,
+  createClockWatch,
   createGrpcServer,
   createLoops,
   createMetrics,
@@ -15,41 +17,60 @@ import {
   type ServiceContext,
   startHealthServer,
   startPruning,
+  WATCH_CLOCK_EVERY_MS,
   watchAuthorities,
   watchTls,
 } from '@leadwire/service-kit'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { makeAttempt } from './attempt/make-attempt'
 import { type Clock, createDatabaseClock, READ_CLOCK_EVERY_MS } from './clock'
 import type { Config } from './config'
-import { claimMsOf, connectTables, deliverEvents } from './deliver-events'
+import type { consumeEvents } from './delivery/append/consume-events'
+import { addStreamMetrics } from './delivery/append/stream-metrics'
+import { makeAttempt } from './delivery/attempt/make-attempt'
+import { resetFutureAttempts } from './delivery/claim/reset-future-attempts'
+import { computeClaimMs, connectTables, deliverEvents } from './delivery/deliver-events'
+import { sendEndpointReport } from './delivery/report/send-endpoint-report'
 import { createUrlCheck } from './egress/create-url-check'
 import { dialThroughProxy } from './egress/dial-through-proxy'
 import { createEgressGuard } from './egress/egress-guard'
 import { createGuardedDispatcher } from './egress/guarded-dispatcher'
-import { oldReplays } from './endpoints/replay/replays'
+import { createResolver, limitResolution } from './egress/resolve-host'
+import { createPruneReplays } from './endpoints/replay/replays'
 import { runReplay } from './endpoints/replay/run-replay'
 import { reencryptSecrets, removeEndedSecrets } from './endpoints/secrets/store-secrets'
 import { disableFailingEndpoint } from './endpoints/state/disable-failing-endpoint'
 import { createSyncDeliveries } from './endpoints/state/sync-deliveries'
 import { createLogWatch } from './event-log/watch-logs'
-import { addStreamMetrics } from './ingest/stream-metrics'
 import { migrateDatabase } from './migrations'
+import { createMailHold, LONGEST_WAIT_MS } from './notifications/hold-mail'
+import { limitMessages, listDigestEntries } from './notifications/limit-messages'
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
 import { orderInvitations } from './notifications/order-invitations'
 import type { Dependencies, Loop } from './operation'
+import { createPruneEventMessages } from './removal/prune-event-messages'
 import { createPruneEvents } from './removal/prune-events'
-import { sendEndpointReport } from './reports/send-endpoint-report'
 import { webhooksService } from './webhooks-service'
 
-/** Connections to the mail server, for all accounts and for one. Mail servers accept few from one client. */
+/**
+ * `resetFutureAttempts` never changes attempts that are due within this time. An earlier
+ * `WEBHOOK_RETRY_SCHEDULE` with longer pauses may have scheduled them.
+ */
+const SHORTEST_RESET_MS = 3_600_000
+
+/**
+ * The maximum number of connections to the mail server, in total and for one account. Mail servers accept
+ * only a few connections from one client. An e-mail keeps its slot while it waits for the server, so the
+ * number of slots limits the connections.
+ */
 const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
- * Starts everything; the lifecycle stops it in reverse: first no more events are taken, then no more attempts start, then no more calls
- * are answered. `clock` replaces the database's clock, `sync` the loop that moves the deliveries of changed endpoints, and
- * `idlePollMs` the longest time between two polls for deliveries.
+ * Starts the service. The lifecycle stops its parts in reverse order: first it takes no more events, then it
+ * starts no more attempts, and then it accepts no more calls.
+ *
+ * Specs may replace `clock` (the clock of the database), `sync` (a round of the loop that updates the
+ * deliveries of changed endpoints) and `idlePollMs` (the longest pause between two polls).
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
@@ -60,9 +81,23 @@ export const startWebhookService = async (
   addPoolMetrics(metrics)
   const { leads, messages } = connectTables({ ...databaseServer(config), poolSize, lifecycle })
   let nats: NatsConnection | undefined
+  let consumers: ReturnType<typeof consumeEvents>[] = []
+  const checkNats = async () => {
+    if (!nats) throw new Error('not connected yet')
+    return nats.rtt()
+  }
+  /** Checks the stream only while NATS responds. Without NATS, only `checkNats` fails. */
+  const checkStream = async () => {
+    const isConnected = await checkNats().then(
+      () => true,
+      () => false,
+    )
+    if (isConnected) await Promise.all(consumers.map(({ check }) => check()))
+  }
   const checks = [
-    { name: 'postgres', check: () => leads.database.query({ text: 'SELECT 1' }) },
-    { name: 'nats', check: async () => nats?.rtt() ?? Promise.reject(new Error('not connected yet')) },
+    { name: 'postgres', check: () => checkDatabase(leads.database) },
+    { name: 'nats', check: checkNats },
+    { name: 'stream', check: checkStream },
   ]
   await startHealthServer({ host: config.HOST, port: config.HEALTH_PORT, checks, metrics, lifecycle })
   await migrateDatabase({ config, logger, lifecycle })
@@ -73,7 +108,8 @@ export const startWebhookService = async (
   const guard = createEgressGuard(config.WEBHOOK_ALLOW_HOSTS)
   const isProxied = config.WEBHOOK_PROXY !== undefined
   const dial = isProxied ? dialThroughProxy(() => config.WEBHOOK_PROXY!) : undefined
-  const dispatcher = createGuardedDispatcher({ guard, connectMs: WEBHOOK_TIMEOUT, dial })
+  const resolve = createResolver({ limitMs: limitResolution(WEBHOOK_TIMEOUT) })
+  const dispatcher = createGuardedDispatcher({ guard, resolve, connectMs: WEBHOOK_TIMEOUT, dial })
   const sending = { dispatcher, sealer, timeoutMs: WEBHOOK_TIMEOUT, clock, isProxied }
   lifecycle.onStop('http connections', () => dispatcher.destroy())
   const grpc = createGrpcServer({
@@ -84,9 +120,17 @@ export const startWebhookService = async (
     checks,
     metrics,
   })
+  const loops = createLoops(logger)
   const shared = {
-    ...{ schedule: config.WEBHOOK_RETRY_SCHEDULE, replicas: config.NATS_REPLICAS },
-    ...{ clock, idlePollMs, metrics, meters: createBatcherMeters(metrics), logger },
+    schedule: config.WEBHOOK_RETRY_SCHEDULE,
+    replicas: config.NATS_REPLICAS,
+    clock,
+    idlePollMs,
+    loops,
+    metrics,
+    meters: createBatcherMeters(metrics),
+    logger,
+    onReports: () => dependencies.wake('reports'),
   }
   const logs = createLogWatch(lifecycle.signal)
   const webhooks = deliverEvents({
@@ -104,42 +148,63 @@ export const startWebhookService = async (
     get target() {
       return config.SMTP_URL
     },
-    ...{ from: config.SMTP_FROM, timeZone: config.TIME_ZONE },
-    ...{ timeoutMs: SMTP_TIMEOUT, draining: lifecycle.signal, clock },
+    from: config.SMTP_FROM,
+    timeZone: config.TIME_ZONE,
+    timeoutMs: SMTP_TIMEOUT,
+    draining: lifecycle.signal,
+    clock,
     authorities: watchAuthorities(config.SMTP_CA_FILE, { lifecycle, logger }),
+    listDigestEntries: (digestId: string) => listDigestEntries(messages.results, digestId),
   }
-  const unmade = orderInvitations(messages.results, clock)
+  const claimMs = { webhooks: computeClaimMs(WEBHOOK_TIMEOUT), notifications: computeClaimMs(SMTP_TIMEOUT) }
+  const keepOrder = orderInvitations({ database: messages.results, clock, claimMs: claimMs.notifications })
+  const limit = limitMessages({
+    database: messages.results,
+    clock,
+    mostPerHour: config.NOTIFICATIONS_PER_HOUR,
+  })
+  const hold = createMailHold({ database: messages.results, clock, logger, metrics })
   const notifications = deliverEvents({
     ...shared,
     kind: 'notification',
     tables: messages,
     prepare: createMailboxes(messages.results),
-    attempt: async (delivery) => (await unmade(delivery)) ?? notifyUser(delivery, mail),
+    attempt: async (delivery) => {
+      const unmade = (await keepOrder(delivery)) ?? (await limit(delivery))
+      return unmade ?? hold(delivery, () => notifyUser(delivery, mail))
+    },
     attemptMs: SMTP_TIMEOUT,
     ...MAIL,
   })
-  const loops = createLoops(logger)
   loops.run('clock', READ_CLOCK_EVERY_MS, () => databaseClock.read().then(() => false))
+  const watchClock = createClockWatch({ database: leads.results, metrics, logger })
+  loops.run('clock difference', WATCH_CLOCK_EVERY_MS, watchClock)
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(leads.database, config.IDEMPOTENCY_RETENTION))
-  // A response that is saved under a key names its replay.
+  // Keeps a replay at least as long as an idempotency key, because a saved response may contain the id of the
+  // replay.
   const replaysMs = Math.max(config.DELIVERY_RETENTION, config.IDEMPOTENCY_RETENTION)
-  prune('replays', oldReplays(leads.database, replaysMs))
+  prune('replays', createPruneReplays(leads.database, replaysMs))
   const deleteMessages = deleteMessagesFrom(config.SMTP_URL)
   const kept = { doneMs: config.DELIVERY_RETENTION, exhaustedMs: config.EXHAUSTED_RETENTION }
   for (const [rows, { database }] of Object.entries({ webhooks: leads, notifications: messages }))
     prune(rows, createPruneEvents(database, kept, deleteMessages))
+  prune('event_messages', createPruneEventMessages(leads.database))
   const syncs = Object.entries({ 'endpoint syncs': leads, 'mailbox syncs': messages }).map(
     ([name, { database }]) => loops.run(name, { pauseMs: 250 }, sync ?? createSyncDeliveries(database)),
   )
   const dependencies: Dependencies = {
-    ...{ database: leads.database, notifications: messages.database, clock, sealer, deleteMessages },
+    database: leads.database,
+    notifications: messages.database,
+    clock,
+    sealer,
+    deleteMessages,
     endpointsPerAccount: config.WEBHOOK_ENDPOINTS_PER_ACCOUNT,
     disableAfterMs: config.WEBHOOK_DISABLE_AFTER,
     keptMs: Math.min(config.DELIVERY_RETENTION, config.EXHAUSTED_RETENTION),
-    longestPauseMs: Math.max(...config.WEBHOOK_RETRY_SCHEDULE),
-    claimMs: { webhooks: claimMsOf(WEBHOOK_TIMEOUT), notifications: claimMsOf(SMTP_TIMEOUT) },
+    longestPauseMs: Math.max(SHORTEST_RESET_MS, LONGEST_WAIT_MS, ...config.WEBHOOK_RETRY_SCHEDULE),
+    claimMs,
     wake: (loop) => {
       for (const each of wakes[loop]) each()
     },
@@ -151,11 +216,13 @@ export const startWebhookService = async (
     reports: [loops.run('endpoint reports', { pauseMs: 500 }, () => sendEndpointReport(dependencies))],
     replays: [loops.run('replays', { pauseMs: 500 }, () => runReplay(dependencies))],
   }
+  loops.run('future attempts', 10_000, () => resetFutureAttempts(dependencies))
   if (Number.isFinite(config.WEBHOOK_DISABLE_AFTER))
     loops.run('failing endpoints', 60_000, () => disableFailingEndpoint(dependencies))
   lifecycle.onStop('loops', loops.stop)
   const both = [webhooks, notifications]
-  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, createUrlCheck({ guard }), logs))
+  const served = { checkUrl: createUrlCheck({ guard, resolve }), logs, draining: lifecycle.signal }
+  grpc.add(WebhooksServiceDefinition, webhooksService(dependencies, served))
   grpc.add(AuditServiceDefinition, auditService(leads))
   const grpcPort = await grpc.listen({ host: config.HOST, port: config.GRPC_PORT })
   lifecycle.onStop('senders', () => Promise.all(both.map(({ stop }) => stop())))
@@ -166,7 +233,7 @@ export const startWebhookService = async (
   addStreamMetrics({ metrics, nats: connection, logger })
 
   lifecycle.onStop('messages in flight', () => Promise.all(both.map(({ done }) => done())))
-  const stops = both.map(({ consume }) => consume(connection))
-  lifecycle.onStop('events', () => Promise.all(stops.map((stop) => stop())))
+  consumers = both.map(({ consume }) => consume(connection))
+  lifecycle.onStop('events', () => Promise.all(consumers.map(({ stop }) => stop())))
   return { grpcPort }
 }

@@ -1,14 +1,19 @@
-import { WebhooksServiceDefinition, type WebhooksServiceImplementation } from '@leadwire/contracts'
-import { actorOfCall, answerOnce, type Codec } from '@leadwire/service-kit'
+import {
+  type TestWebhookEndpointRequest,
+  WebhooksServiceDefinition,
+  type WebhooksServiceImplementation,
+} from '@leadwire/contracts'
+import { answerOnce, type BoundContext, type Codec, readActor } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
-import { validateRequest } from './arguments'
 import { exportLeadEvents } from './deliveries/export-lead-events'
 import { listDeliveries } from './deliveries/list-deliveries'
+import { listEventReceivers } from './deliveries/list-event-receivers'
 import { retrieveDelivery } from './deliveries/retrieve-delivery'
 import { retryDelivery } from './deliveries/retry-delivery'
-import { testWebhookEndpoint } from './deliveries/test-webhook-endpoint'
+import { testWebhookEndpoint, waitForAttempt } from './deliveries/test-webhook-endpoint'
+import { deleteDeadLetters } from './delivery/append/delete-dead-letters'
+import { findStoredEvents } from './delivery/append/find-stored-events'
 import { createWebhookEndpoint } from './endpoints/create-webhook-endpoint'
-import { urlViolation } from './endpoints/endpoint-row'
 import { recoverWebhookEndpoint } from './endpoints/replay/recover-webhook-endpoint'
 import { replayWebhookEndpoint } from './endpoints/replay/replay-webhook-endpoint'
 import { cancelReplay, retrieveReplay } from './endpoints/replay/replays'
@@ -23,24 +28,29 @@ import {
 } from './endpoints/webhook-endpoints'
 import { listEvents } from './event-log/list-events'
 import type { LogWatch } from './event-log/watch-logs'
-import { findStoredEvents } from './ingest/find-stored-events'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
 import { listFailingEndpoints, notifyContact } from './notifications/notify-contact'
 import type { Dependencies, Loop } from './operation'
 import { check } from './reconciliation/check'
 import { eraseLeadEvents } from './removal/erase-lead-events'
 import { removeAccount, removeLeadEvents } from './removal/remove-events'
-import { withIdempotencyKey } from './with-idempotency-key'
 
 type Context = Pick<CallContext, 'signal' | 'metadata' | 'header'>
 
-/** The gRPC service: one line an operation. `checkUrl` resolves with why the egress guard refuses a URL. */
+/**
+ * Implements the gRPC service. `checkUrl` resolves with the reason why the egress guard refuses a URL, or
+ * with undefined.
+ */
 export const webhooksService = (
   dependencies: Dependencies,
-  checkUrl: (url: string) => Promise<string | undefined>,
-  logs: LogWatch,
+  {
+    checkUrl,
+    logs,
+    draining,
+  }: { checkUrl: (url: string) => Promise<string | undefined>; logs: LogWatch; draining: AbortSignal },
 ): WebhooksServiceImplementation => {
-  // With a codec of its response an operation runs once for each Idempotency-Key. `changes` is the database that it changes.
+  // If `response`, the codec of the response, is given, the operation runs once for each Idempotency-Key.
+  // `changes` names the database that the operation changes.
   const serve =
     <Request extends object, Response>(
       run: (dependencies: Dependencies, request: Request) => Promise<Response>,
@@ -48,31 +58,45 @@ export const webhooksService = (
       changes: 'database' | 'notifications' = 'database',
     ) =>
     async (request: Request, context: Context): Promise<Response> => {
-      validateRequest(request)
       const { signal, metadata } = context
       const database = dependencies.database.until(signal)
       const notifications = dependencies.notifications.until(signal)
       const woken = new Set<Loop>()
-      // After the commit: a poll before it would find nothing.
+      // Wakes loops only after the commit. An earlier round would not see the changes.
       const wake = (loop: Loop) => void woken.add(loop)
-      const given = { ...dependencies, database, notifications, actor: actorOfCall(metadata), wake }
-      const once = { ...given, database: given[changes], underKey: withIdempotencyKey, response }
-      const answer = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
+      const given = { ...dependencies, database, notifications, actor: readActor(metadata), wake }
+      const once = { ...given, database: given[changes], response }
+      const result = await answerOnce(context, once, (tx) => run({ ...given, [changes]: tx }, request))
       for (const loop of woken) dependencies.wake(loop)
-      return answer
+      return result
     }
-  // Before the transaction: a silent name server would hold its connection.
+  // Checks the URL before the transaction begins. Otherwise a silent name server would block the database
+  // connection of the transaction.
   const serveUrl =
     <Request extends { url?: string | undefined }, Response>(
       run: (dependencies: Dependencies, request: Request) => Promise<Response>,
       response?: Codec<Response>,
     ) =>
     async (request: Request, context: Context): Promise<Response> => {
-      const { url = '' } = request
-      const refusal = urlViolation(url) ? undefined : await checkUrl(url)
-      return serve((given, asked: Request) => run({ ...given, refusal }, asked), response)(request, context)
+      const { url } = request
+      const refusal = url === undefined ? undefined : await checkUrl(url)
+      const runWithRefusal = (given: Dependencies, sent: Request) => run({ ...given, refusal }, sent)
+      return serve(runWithRefusal, response)(request, context)
     }
   const { methods } = WebhooksServiceDefinition
+  const storeSample = serve(testWebhookEndpoint, methods.testWebhookEndpoint.responseType)
+  // Waits for the attempt after the commit. A call that repeats an Idempotency-Key waits for the attempt of
+  // the first call.
+  const serveTest = async (request: TestWebhookEndpointRequest, context: CallContext) => {
+    const { delivery: stored, filter } = await storeSample(request, context)
+    // A slow receiver must not delay other calls of the account.
+    const { leavePlace } = context as BoundContext
+    leavePlace()
+    const database = dependencies.database.until(context.signal)
+    const key = { accountId: request.accountId, deliveryId: stored!.id }
+    const { delivery, attempt } = await waitForAttempt(database, key, draining)
+    return { delivery, attempt, filter }
+  }
   return {
     listWebhookEndpoints: serve(listWebhookEndpoints),
     createWebhookEndpoint: serveUrl(createWebhookEndpoint, methods.createWebhookEndpoint.responseType),
@@ -80,7 +104,7 @@ export const webhooksService = (
     updateWebhookEndpoint: serveUrl(updateWebhookEndpoint),
     deleteWebhookEndpoint: serve(deleteWebhookEndpoint),
     rotateWebhookSecret: serve(rotateWebhookSecret, methods.rotateWebhookSecret.responseType),
-    testWebhookEndpoint: serve(testWebhookEndpoint, methods.testWebhookEndpoint.responseType),
+    testWebhookEndpoint: serveTest,
     recoverWebhookEndpoint: serve(recoverWebhookEndpoint, methods.recoverWebhookEndpoint.responseType),
     replayWebhookEndpoint: serve(replayWebhookEndpoint, methods.replayWebhookEndpoint.responseType),
     retrieveReplay: serve(retrieveReplay),
@@ -95,11 +119,13 @@ export const webhooksService = (
     listFailingEndpoints: serve(listFailingEndpoints),
     notifyContact: serve(notifyContact),
     findStoredEvents: serve(findStoredEvents),
+    deleteDeadLetters: serve(deleteDeadLetters),
     check: serve(check),
     listEvents: serve(listEvents),
     watchLogs: (_request, { signal }) => logs.watch(signal),
     eraseLeadEvents: serve(eraseLeadEvents),
     exportLeadEvents: serve(exportLeadEvents),
+    listEventReceivers: serve(listEventReceivers),
     holdAccount: serve(holdAccount),
     removeLeadEvents: serve(removeLeadEvents),
     removeAccount: serve(removeAccount),

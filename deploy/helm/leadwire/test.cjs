@@ -1,5 +1,5 @@
-// `helm test` runs this in a pod of its own: whether the gateway takes requests, reaches all services, and refuses a request without
-// a token.
+// `helm test` runs this program in a separate pod. It checks that the gateway serves requests, reaches all
+// services, and refuses a request without a token.
 const { GATEWAY_URL, HEALTH_URL } = process.env
 
 const check = async (url, expected) => {
@@ -7,7 +7,7 @@ const check = async (url, expected) => {
     (response) => response.status,
     (error) => error.cause?.code ?? error.message,
   )
-  console.log(`${status === expected ? 'ok' : 'FAILED'}: ${url} answers ${status}, expected ${expected}`)
+  console.log(`${status === expected ? 'ok' : 'FAILED'}: ${url} responds ${status}, expected ${expected}`)
   return status === expected
 }
 

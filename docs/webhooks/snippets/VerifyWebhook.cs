@@ -37,8 +37,9 @@ public static class VerifyWebhook
         var encoded = secret.StartsWith("whsec_", StringComparison.Ordinal) ? secret.Substring(6) : "";
         try
         {
-            var key = Convert.FromBase64String(encoded);
-            if (key.Length > 0 && Convert.ToBase64String(key) == encoded) return key;
+            var key = Convert.FromBase64String(encoded.PadRight((encoded.Length + 3) / 4 * 4, '='));
+            var padded = Convert.ToBase64String(key);
+            if (key.Length > 0 && (encoded == padded || encoded == padded.TrimEnd('='))) return key;
         }
         catch (FormatException)
         {

@@ -36,7 +36,9 @@ public final class VerifyWebhook {
         String encoded = secret.startsWith("whsec_") ? secret.substring(6) : "";
         try {
             byte[] key = Base64.getDecoder().decode(encoded);
-            if (key.length > 0 && Base64.getEncoder().encodeToString(key).equals(encoded)) return key;
+            String padded = Base64.getEncoder().encodeToString(key);
+            String unpadded = Base64.getEncoder().withoutPadding().encodeToString(key);
+            if (key.length > 0 && (encoded.equals(padded) || encoded.equals(unpadded))) return key;
         } catch (IllegalArgumentException noBase64) {
             // Then it is its own key.
         }

@@ -19,7 +19,9 @@ export function verifyService(body, signature, secret) {
 function standardKey(secret) {
   const encoded = secret.startsWith('whsec_') ? secret.slice(6) : ''
   const key = Buffer.from(encoded, 'base64')
-  return encoded && key.toString('base64') === encoded ? key : Buffer.from(secret)
+  const padded = key.toString('base64')
+  const isBase64 = encoded && (encoded === padded || encoded === padded.replace(/=+$/, ''))
+  return isBase64 ? key : Buffer.from(secret)
 }
 
 function isEqual(given, right) {

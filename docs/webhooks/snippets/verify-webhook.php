@@ -40,5 +40,7 @@ function standard_key(string $secret): string
 {
     $encoded = strncmp($secret, 'whsec_', 6) === 0 ? substr($secret, 6) : '';
     $key = (string) base64_decode($encoded, true);
-    return $key !== '' && base64_encode($key) === $encoded ? $key : $secret;
+    $padded = base64_encode($key);
+    $is_base64 = $key !== '' && in_array($encoded, [$padded, rtrim($padded, '=')], true);
+    return $is_base64 ? $key : $secret;
 }

@@ -48,10 +48,12 @@ func VerifyService(body []byte, signature, secret string) bool {
 }
 
 func standardKey(secret string) []byte {
-	encoded, _ := strings.CutPrefix(secret, "whsec_")
-	key, err := base64.StdEncoding.DecodeString(encoded)
-	if encoded == "" || encoded == secret || err != nil || base64.StdEncoding.EncodeToString(key) != encoded {
-		return []byte(secret)
+	encoded, hasPrefix := strings.CutPrefix(secret, "whsec_")
+	key, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	isPadded := base64.StdEncoding.EncodeToString(key) == encoded
+	isUnpadded := base64.RawStdEncoding.EncodeToString(key) == encoded
+	if hasPrefix && err == nil && len(key) > 0 && (isPadded || isUnpadded) {
+		return key
 	}
-	return key
+	return []byte(secret)
 }

@@ -30,10 +30,12 @@ def verify_service(body, signature, secret):
 def _standard_key(secret):
     encoded = secret[6:] if secret.startswith("whsec_") else ""
     try:
-        key = base64.b64decode(encoded, validate=True)
+        key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
     except ValueError:
         key = b""
-    return key if key and base64.b64encode(key).decode() == encoded else secret.encode()
+    padded = base64.b64encode(key).decode()
+    is_base64 = key != b"" and encoded in (padded, padded.rstrip("="))
+    return key if is_base64 else secret.encode()
 
 
 def _is_equal(given, right):

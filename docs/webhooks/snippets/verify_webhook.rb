@@ -20,8 +20,10 @@ end
 
 def standard_key(secret)
   encoded = secret.start_with?("whsec_") ? secret[6..] : ""
-  key = encoded.unpack1("m0")
-  !key.empty? && [key].pack("m0") == encoded ? key : secret
+  key = encoded.ljust((encoded.length + 3) / 4 * 4, "=").unpack1("m0")
+  padded = [key].pack("m0")
+  is_base64 = !key.empty? && [padded, padded.delete("=")].include?(encoded)
+  is_base64 ? key : secret
 rescue ArgumentError
   secret
 end

@@ -15,7 +15,7 @@ const LEAD = {
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 
-interface Answer {
+interface Reply {
   status: number
   headers?: Record<string, string>
   body?: unknown
@@ -24,24 +24,27 @@ interface Answer {
 let server: Server
 let baseUrl: string
 let seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[]
-/** In their order; the last one stays. A string ends the connection, before the answer or in its body. */
-let answers: (Answer | 'reset' | 'cut')[]
+/**
+ * The replies in their order. The last reply is repeated. A string closes the connection: `reset` before the
+ * response, `cut` in the middle of its body.
+ */
+let replies: (Reply | 'reset' | 'cut')[]
 
 beforeAll(async () => {
   server = createServer(async (request, response) => {
     const chunks = await request.toArray().catch(() => undefined)
-    // The client broke it off.
+    // The client aborted the request.
     if (!chunks) return
     const body = Buffer.concat(chunks).toString()
     seen.push({ method: request.method!, url: request.url!, headers: request.headers, body })
-    const answer = answers.length > 1 ? answers.shift()! : answers[0]!
-    if (answer === 'reset') return void request.socket.destroy()
-    if (answer === 'cut') {
+    const reply = replies.length > 1 ? replies.shift()! : replies[0]!
+    if (reply === 'reset') return void request.socket.destroy()
+    if (reply === 'cut') {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '99' })
       return void response.write('{"data":', () => request.socket.destroy())
     }
-    response.writeHead(answer.status, { 'content-type': 'application/json', ...answer.headers })
-    response.end(JSON.stringify(answer.body ?? { data: {} }))
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers })
+    response.end(JSON.stringify(reply.body ?? { data: {} }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -60,15 +63,15 @@ const UNAVAILABLE = {
   body: { type: '/problems#unavailable', title: 'Service Unavailable', status: 503, detail: 'Unavailable.' },
 }
 
-const problemOf = (promise: Promise<unknown>) =>
+const catchProblem = (promise: Promise<unknown>) =>
   promise.then(
     () => Promise.reject(new Error('there was no problem')),
     (error: unknown) => error as LeadwireProblem,
   )
 
-describe('sent again', () => {
-  test('a create, with the same key, after an answer that passes and after a broken connection', async () => {
-    answers = [UNAVAILABLE, 'reset', 'cut', { status: 200, body: { data: { reference: REFERENCE } } }]
+describe('retries', () => {
+  test('are made for a create, with the same key, after a temporary error or a broken connection', async () => {
+    replies = [UNAVAILABLE, 'reset', 'cut', { status: 200, body: { data: { reference: REFERENCE } } }]
     const { leads } = createLeadwire({ baseUrl: `${baseUrl}/`, token: 't' })
     expect(await leads.create(LEAD)).toEqual({ reference: REFERENCE })
     expect(seen.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual(
@@ -80,29 +83,29 @@ describe('sent again', () => {
     expect(seen[0]!.headers.authorization).toBe('Bearer t')
   })
 
-  test('as often as was said, and then the last problem is thrown', async () => {
-    answers = [UNAVAILABLE]
+  test('stop after the configured number, and the last problem is thrown', async () => {
+    replies = [UNAVAILABLE]
     const { leads } = createLeadwire({ baseUrl, token: 't', retries: 2 })
-    expect(await problemOf(leads.retrieve(REFERENCE))).toMatchObject({ status: 503, kind: 'unavailable' })
+    expect(await catchProblem(leads.retrieve(REFERENCE))).toMatchObject({ status: 503, kind: 'unavailable' })
     expect(seen).toHaveLength(3)
   })
 
-  test('never an update, nor an operation that reads no key', async () => {
-    answers = [UNAVAILABLE]
+  test('are never made for an update, nor for an operation without an idempotency key', async () => {
+    replies = [UNAVAILABLE]
     const { leads, api } = createLeadwire({ baseUrl, token: 't' })
-    await problemOf(leads.update(REFERENCE, { status: 'sold' }))
-    await problemOf(api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } }))
+    await catchProblem(leads.update(REFERENCE, { status: 'sold' }))
+    await catchProblem(api.POST('/manage/users', { body: { email: 'u@example.com', name: 'U' } }))
     expect(seen.map(({ method }) => method)).toEqual(['PATCH', 'POST'])
   })
 
-  test('not when the wait is longer than a minute', async () => {
-    answers = [{ ...UNAVAILABLE, headers: { 'retry-after': '61' } }]
+  test('are not made if Retry-After is longer than a minute', async () => {
+    replies = [{ ...UNAVAILABLE, headers: { 'retry-after': '61' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
-    expect(await problemOf(leads.statuses())).toMatchObject({ status: 503 })
+    expect(await catchProblem(leads.statuses())).toMatchObject({ status: 503 })
     expect(seen).toHaveLength(1)
   })
 
-  test('never what is wrong', async () => {
+  test('are never made for an invalid request', async () => {
     const errors = { email: ['The email must be a valid email address.'] }
     const body = {
       type: '/problems#invalid',
@@ -111,16 +114,16 @@ describe('sent again', () => {
       detail: 'No.',
       errors,
     }
-    answers = [{ status: 422, body: { ...body, request_id: 'abc' } }]
+    replies = [{ status: 422, body: { ...body, request_id: 'abc' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
-    const problem = await problemOf(leads.create(LEAD))
+    const problem = await catchProblem(leads.create(LEAD))
     expect(problem).toBeInstanceOf(LeadwireProblem)
     expect(problem).toMatchObject({ kind: 'invalid', status: 422, message: 'No.', requestId: 'abc', errors })
     expect(seen).toHaveLength(1)
   })
 
-  test('not after it was called off, not even while it waits', async () => {
-    answers = [{ ...UNAVAILABLE, headers: { 'retry-after': '3600' } }]
+  test('end when the caller aborts, also during a pause', async () => {
+    replies = [{ ...UNAVAILABLE, headers: { 'retry-after': '3600' } }]
     const { leads } = createLeadwire({ baseUrl, token: 't' })
     const called = new AbortController()
     const retrieved = leads.retrieve(REFERENCE, { signal: called.signal })
@@ -131,35 +134,35 @@ describe('sent again', () => {
   })
 })
 
-test('no answer at all, or half of one, is a problem too', async () => {
-  answers = ['cut']
+test('a missing or incomplete response is a problem', async () => {
+  replies = ['cut']
   const { api } = createLeadwire({ baseUrl, token: 't', retries: 0 })
-  expect(await problemOf(api.GET('/manage/users'))).toMatchObject({ status: 0, kind: 'unreachable' })
+  expect(await catchProblem(api.GET('/manage/users'))).toMatchObject({ status: 0, kind: 'unreachable' })
   const { leads } = createLeadwire({ baseUrl: 'http://127.0.0.1:9', token: 't', retries: 0 })
-  expect(await problemOf(leads.statuses())).toMatchObject({ status: 0, kind: 'unreachable' })
+  expect(await catchProblem(leads.statuses())).toMatchObject({ status: 0, kind: 'unreachable' })
 })
 
-test('an answer that is no problem document is one all the same', async () => {
-  answers = [{ status: 502, body: 'Bad gateway' }]
+test('an error response without a problem document is a problem', async () => {
+  replies = [{ status: 502, body: 'Bad gateway' }]
   const { leads } = createLeadwire({ baseUrl, token: 't', retries: 0 })
-  expect(await problemOf(leads.statuses())).toMatchObject({ status: 502, kind: 'unknown', errors: {} })
+  expect(await catchProblem(leads.statuses())).toMatchObject({ status: 502, kind: 'unknown', errors: {} })
 })
 
-test('a body of another form than that of a problem is one all the same', async () => {
-  answers = [{ status: 500, body: { type: 5, errors: null } }]
+test('an error response with a malformed problem document is a problem', async () => {
+  replies = [{ status: 500, body: { type: 5, errors: null } }]
   const { leads } = createLeadwire({ baseUrl, token: 't', retries: 0 })
-  expect(await problemOf(leads.statuses())).toMatchObject({ status: 500, kind: 'unknown', errors: {} })
+  expect(await catchProblem(leads.statuses())).toMatchObject({ status: 500, kind: 'unknown', errors: {} })
 })
 
-test('that nothing has changed is no problem', async () => {
-  answers = [{ status: 304 }]
+test('a 304 is not a problem', async () => {
+  replies = [{ status: 304 }]
   const { api } = createLeadwire({ baseUrl, token: 't' })
   const params = { path: { reference: REFERENCE }, header: { 'If-None-Match': '"3-1"' } }
   const { data, response } = await api.GET('/leads/{reference}', { params })
   expect([data, response.status]).toEqual([undefined, 304])
 })
 
-test('what the file or onProgress throws is thrown, and nothing is sent again', async () => {
+test('an error of the file or of onProgress is thrown unchanged, and nothing is retried', async () => {
   const tries = jest.fn(fetch)
   const { leads } = createLeadwire({ baseUrl, token: 't', fetch: tries })
   const attach = (file: Pick<FileToSend, 'content' | 'onProgress'>) =>

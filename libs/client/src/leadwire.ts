@@ -16,15 +16,15 @@ import type {
   ScheduleRequest,
   UpdateLeadRequest,
 } from './types'
-import { type FileToSend, randomId, uploadRequest } from './upload'
+import { createUploadRequest, type FileToSend, randomId } from './upload'
 
 export interface LeadwireOptions {
   /** The address of the API, such as `https://leads.example.com`. */
   baseUrl: string
   token: string
-  /** How often a request that may be repeated is sent again. By default 3. */
+  /** The maximum number of retries of a request that is safe to repeat. Default: 3. */
   retries?: number
-  /** How long each attempt waits for a response to begin, unless it sends a file. By default 20 seconds. */
+  /** The time limit for a response to start. Does not apply to sending a file. Default: 20 seconds. */
   timeoutMs?: number
   fetch?: typeof fetch
 }
@@ -34,7 +34,10 @@ export interface CallOptions {
 }
 
 interface CreateOptions extends CallOptions {
-  /** By default a random one, so that the request may be repeated. Give your own to repeat it in another process. */
+  /**
+   * The key that makes retries safe. Default: a random key. Set your own key to be able to repeat the request
+   * in another process.
+   */
   idempotencyKey?: string
 }
 
@@ -43,57 +46,60 @@ interface ListOptions extends CallOptions {
 }
 
 interface UpdateOptions extends CallOptions {
-  /** The ETag that the lead must still have: otherwise nothing is changed, and the problem is `precondition-failed`. */
+  /**
+   * Updates the lead only if this is its current ETag. Otherwise throws a problem of kind
+   * `precondition-failed`.
+   */
   ifMatch?: string
 }
 
-const keyed = ({ idempotencyKey = randomId(), ...call }: CreateOptions = {}) => ({
+const addKey = ({ idempotencyKey = randomId(), ...call }: CreateOptions = {}) => ({
   params: { header: { 'Idempotency-Key': idempotencyKey } },
   ...call,
 })
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-// Another text in place of a reference may make another address, such as /leads/statuses.
-const leadReference = (reference: string): string => {
+// Rejects a text that is not a UUID, because it could form another path, such as /leads/statuses.
+const checkReference = (reference: string): string => {
   if (UUID.test(reference)) return reference
-  const detail = `The reference of a lead is a UUID, not ${JSON.stringify(reference)}.`
+  const detail = `A lead reference must be a UUID, not ${JSON.stringify(reference)}.`
   throw new LeadwireProblem(404, { type: '#not-found', title: 'Not Found', detail })
 }
 
-const to = (reference: string) => ({ path: { reference: leadReference(reference) } })
+const leadPath = (reference: string) => ({ path: { reference: checkReference(reference) } })
 
-// `send` throws for all else.
-const dataOf = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
+// Assumes a success, because `send` throws for any other response.
+const readData = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
-// Its types for CommonJS, which is what those of this package are, are broken.
+// Imports the types for ES modules, because the types for CommonJS are broken.
 type Api = import('openapi-fetch', { with: { 'resolution-mode': 'import' }}).Client<paths>
 
-/** A client of the API of one account. Every method throws LeadwireProblem for an error response. */
+/** Creates a client with a token. Every method throws LeadwireProblem for an error response. */
 export const createLeadwire = (options: LeadwireOptions) => {
-  const { token, retries = 3, timeoutMs = 20_000, fetch: given = fetch } = options
+  const { token, retries = 3, timeoutMs = 20_000, fetch: customFetch = fetch } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
   const headers = { authorization: `Bearer ${token}` }
-  const terms = { fetch: given, retries }
+  const sendOptions = { fetch: customFetch, retries }
   const api = createClient<paths>({
     baseUrl,
     headers,
-    fetch: (request) => send(() => request.clone(), { ...terms, timeoutMs }),
+    fetch: (request) => send(() => request.clone(), { ...sendOptions, timeoutMs }),
   }) as unknown as Api
 
   const retrieve = (reference: string, call?: CallOptions) =>
-    api.GET('/leads/{reference}', { params: to(reference), ...call })
+    api.GET('/leads/{reference}', { params: leadPath(reference), ...call })
 
   const schedule =
     (path: '/leads/{reference}/appointments' | '/leads/{reference}/callbacks') =>
     async (reference: string, body: ScheduleRequest, call?: CreateOptions): Promise<Scheduled> => {
-      const { params, ...rest } = keyed(call)
-      return dataOf(await api.POST(path, { body, params: { ...params, ...to(reference) }, ...rest }))
+      const { params, ...rest } = addKey(call)
+      return readData(await api.POST(path, { body, params: { ...params, ...leadPath(reference) }, ...rest }))
     }
 
   type EntryPath = '/leads/{reference}/appointments/{id}' | '/leads/{reference}/callbacks/{id}'
 
-  const entry = (reference: string, id: number) => ({ path: { ...to(reference).path, id } })
+  const entry = (reference: string, id: number) => ({ path: { ...leadPath(reference).path, id } })
 
   const reschedule =
     (path: EntryPath) =>
@@ -103,7 +109,7 @@ export const createLeadwire = (options: LeadwireOptions) => {
       body: RescheduleRequest,
       call?: CallOptions,
     ): Promise<ScheduledRecord> =>
-      dataOf(await api.PATCH(path, { params: entry(reference, id), body, ...call }))
+      readData(await api.PATCH(path, { params: entry(reference, id), body, ...call }))
 
   const cancel =
     (path: EntryPath) =>
@@ -112,51 +118,55 @@ export const createLeadwire = (options: LeadwireOptions) => {
       id: number,
       { notify = false, ...call }: CallOptions & { notify?: boolean } = {},
     ): Promise<ScheduledRecord> =>
-      dataOf(await api.DELETE(path, { params: { ...entry(reference, id), query: { notify } }, ...call }))
+      readData(await api.DELETE(path, { params: { ...entry(reference, id), query: { notify } }, ...call }))
 
   const leads = {
     create: async (body: CreateLeadRequest, call?: CreateOptions): Promise<Lead> =>
-      dataOf(await api.POST('/leads', { body, ...keyed(call) })),
-    /** With quotes and items; needs the scope `manage`. */
+      readData(await api.POST('/leads', { body, ...addKey(call) })),
+    /** Creates a lead with quotes and items. Needs the scope `manage`. */
     createVisitorLead: async (body: CreateVisitorLeadRequest, call?: CreateOptions): Promise<Lead> =>
-      dataOf(await api.POST('/manage/leads', { body, ...keyed(call) })),
+      readData(await api.POST('/manage/leads', { body, ...addKey(call) })),
     retrieve: async (reference: string, call?: CallOptions): Promise<Lead> =>
-      dataOf(await retrieve(reference, call)),
-    /** The lead with the ETag that `update` takes as `ifMatch`. */
+      readData(await retrieve(reference, call)),
+    /** Retrieves a lead with its ETag, for the `ifMatch` of `update`. */
     retrieveWithEtag: async (
       reference: string,
       call?: CallOptions,
     ): Promise<{ lead: Lead; etag: string }> => {
-      const answer = await retrieve(reference, call)
-      return { lead: dataOf(answer), etag: answer.response.headers.get('etag')! }
+      const retrieved = await retrieve(reference, call)
+      return { lead: readData(retrieved), etag: retrieved.response.headers.get('etag')! }
     },
-    /** Never sent again, because another change may have come between. */
+    /** Updates a lead. Never retries, because another change may have been made in the meantime. */
     update: async (
       reference: string,
       body: UpdateLeadRequest,
       { ifMatch, ...call }: UpdateOptions = {},
     ): Promise<Lead> => {
-      const params = { ...to(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) }
-      return dataOf(await api.PATCH('/leads/{reference}', { params, body, ...call }))
+      const params = { ...leadPath(reference), ...(ifMatch && { header: { 'If-Match': ifMatch } }) }
+      return readData(await api.PATCH('/leads/{reference}', { params, body, ...call }))
     },
-    /** Every lead that matches the filters, by default newest first. Each comes once, even while leads are created. */
+    /**
+     * Iterates over the leads that match the filters, newest first by default. Yields no lead twice, even if
+     * other leads are created meanwhile.
+     */
     list: async function* ({ filters, ...call }: ListOptions = {}): AsyncGenerator<LeadListItem, void> {
-      for (let cursor: string | null | undefined = ''; typeof cursor === 'string'; ) {
+      let cursor: string | null | undefined = ''
+      while (typeof cursor === 'string') {
         const query = { ...filters, per_page: 100, cursor }
-        const step: { data: LeadListItem[]; next_cursor?: string | null } = (
+        const page: { data: LeadListItem[]; next_cursor?: string | null } = (
           await api.GET('/leads', { params: { query }, ...call })
         ).data!
-        yield* step.data
-        cursor = step.next_cursor
+        yield* page.data
+        cursor = page.next_cursor
       }
     },
     page: async (page: number, call?: CallOptions): Promise<LeadListItemPage> =>
       (await api.GET('/leads', { params: { query: { page } }, ...call })).data as LeadListItemPage,
     statuses: async (call?: CallOptions): Promise<Lead['status'][]> =>
-      dataOf(await api.GET('/leads/statuses', { ...call })),
+      readData(await api.GET('/leads/statuses', { ...call })),
     scheduleAppointment: schedule('/leads/{reference}/appointments'),
     scheduleCallback: schedule('/leads/{reference}/callbacks'),
-    /** Another date, another user, or both. */
+    /** Changes the date, the user, or both. */
     rescheduleAppointment: reschedule('/leads/{reference}/appointments/{id}'),
     rescheduleCallback: reschedule('/leads/{reference}/callbacks/{id}'),
     cancelAppointment: cancel('/leads/{reference}/appointments/{id}'),
@@ -168,25 +178,27 @@ export const createLeadwire = (options: LeadwireOptions) => {
     ): Promise<Image> => {
       const upload = {
         ...file,
-        url: `${baseUrl}/leads/${leadReference(reference)}/attachments`,
+        url: `${baseUrl}/leads/${checkReference(reference)}/attachments`,
         headers: { ...headers, 'idempotency-key': idempotencyKey },
         fields: { name },
         signal,
       }
-      const once = file.content instanceof Blob ? terms : { ...terms, retries: 0 }
-      const response = await send(() => uploadRequest(upload), once)
+      // A stream can be read only once, so a request with a stream is never retried.
+      const isRepeatable = file.content instanceof Blob
+      const uploadOptions = isRepeatable ? sendOptions : { ...sendOptions, retries: 0 }
+      const response = await send(() => createUploadRequest(upload), uploadOptions)
       return ((await response.json()) as { data: Image }).data
     },
-    /** The body of the response is the file. */
+    /** Downloads a file as the body of the returned response. */
     download: async (reference: string, id: number, call?: CallOptions): Promise<Response> => {
-      const path = { reference: leadReference(reference), id }
+      const path = { reference: checkReference(reference), id }
       const file = { params: { path }, parseAs: 'stream' as const, ...call }
       return (await api.GET('/leads/{reference}/attachments/{id}', file)).response
     },
   }
   return {
     leads,
-    /** Every operation by its path, with the token and the retries of this client. */
+    /** Calls any operation of the API by its path, with the token and the retries of this client. */
     api,
   }
 }

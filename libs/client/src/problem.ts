@@ -1,22 +1,22 @@
 import type { components } from './generated/schema'
 
-/** An error response of the API (RFC 9457), or `unreachable` without a response. */
+/** An error response of the API (RFC 9457). If there is no response, the kind is `unreachable`. */
 export class LeadwireProblem extends Error {
   override readonly name = 'LeadwireProblem'
-  /** The kind: the last part of the problem's type, such as `invalid` or `not-found`; /problems lists them. */
+  /** The last part of the problem's type, such as `invalid` or `not-found`. /problems lists all kinds. */
   readonly kind: string
-  /** The HTTP status; 0 without a response. */
+  /** The HTTP status, or 0 if there is no response. */
   readonly status: number
   readonly title: string
-  /** Quote it when you ask the operator about the request. */
+  /** Quote this id if you ask the operator about the request. */
   readonly requestId: string | undefined
-  /** With status 422: what is wrong with each invalid field, by its dotted path. */
+  /** The errors of each invalid field by its dotted path. Set with status 422. */
   readonly errors: Record<string, string[]>
-  /** With status 410 of `GET /manage/events`: the cursor to continue with. */
+  /** The cursor to continue with. Set with status 410 of `GET /manage/events`. */
   readonly oldestCursor: string | undefined
 
   constructor(status: number, body: Partial<components['schemas']['Problem']>, options?: ErrorOptions) {
-    super(body.detail ?? `The answer has the status ${status}.`, options)
+    super(body.detail ?? `The response has the status ${status}.`, options)
     this.kind = String(body.type).split('#')[1] ?? 'unknown'
     this.status = status
     this.title = body.title ?? `Status ${status}`
@@ -26,7 +26,8 @@ export class LeadwireProblem extends Error {
   }
 }
 
-export const problemOf = async (response: Response): Promise<LeadwireProblem> => {
+/** Reads an error response. Its body need not be a problem document. */
+export const readProblem = async (response: Response): Promise<LeadwireProblem> => {
   const body: unknown = await response.json().catch(() => undefined)
   return new LeadwireProblem(response.status, typeof body === 'object' && body !== null ? body : {})
 }

@@ -1,6 +1,6 @@
-import { LeadwireProblem, problemOf } from './problem'
+import { LeadwireProblem, readProblem } from './problem'
 
-/** Called for each attempt, because a stream can be read only once. */
+/** Creates a request. Called for each attempt, because the body of a request can be read only once. */
 export type MakeRequest = () => Request
 
 interface SendOptions {
@@ -9,16 +9,16 @@ interface SendOptions {
   timeoutMs?: number
 }
 
-// 409: the first request with the key is still in flight.
+// 409 means that another request with the same idempotency key is in flight.
 const TEMPORARY = [409, 429, 502, 503, 504]
 
 const isSafe = ({ method, headers }: Request) =>
   method === 'GET' || method === 'HEAD' || headers.has('idempotency-key')
 
-const passes = (ms: number, signal: AbortSignal) =>
+const pause = (ms: number, signal: AbortSignal) =>
   new Promise<void>((resolve, reject) => {
     const timer = setTimeout(resolve, ms)
-    // The signal is the request's own, and is gone with it.
+    // The listener need not be removed, because the signal belongs to one request.
     signal.addEventListener('abort', () => {
       clearTimeout(timer)
       reject(signal.reason)
@@ -26,17 +26,17 @@ const passes = (ms: number, signal: AbortSignal) =>
   })
 
 const FIRST_PAUSE_MS = 250
-// A longer Retry-After is an error.
+// If Retry-After asks for a longer pause, `send` throws the error response instead of waiting.
 const LONGEST_PAUSE_MS = 60_000
 
-// As the response says, else twice as long each time, with jitter.
-const pauseMs = (attempt: number, response: Response | undefined) => {
+// Returns the pause that Retry-After requests, or otherwise a pause that doubles each time, with jitter.
+const choosePauseMs = (attempt: number, response: Response | undefined) => {
   const seconds = Number(response?.headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) ? seconds * 1000 : FIRST_PAUSE_MS * 2 ** attempt * (0.5 + Math.random() / 2)
 }
 
-const unreachable = (detail: string, cause: unknown) =>
-  new LeadwireProblem(0, { type: '#unreachable', title: 'No answer', detail }, { cause })
+const createUnreachable = (detail: string, cause: unknown) =>
+  new LeadwireProblem(0, { type: '#unreachable', title: 'No response', detail }, { cause })
 
 const tryOnce = async (
   request: Request,
@@ -47,21 +47,25 @@ const tryOnce = async (
   try {
     const response = await fetch(request, { signal: AbortSignal.any([request.signal, timedOut.signal]) })
     clearTimeout(timer)
-    // JSON that breaks off is no answer. The reader gets what the clone has read.
+    // Reads a copy of a JSON response to its end, so that a truncated response counts as no response. The
+    // caller reads the original.
     if (/^application\/json/.test(response.headers.get('content-type') ?? ''))
       await response.clone().arrayBuffer()
     return response
   } catch (cause) {
     if (request.signal.aborted) throw request.signal.reason
     return timedOut.signal.aborted
-      ? unreachable(`The API did not answer within ${timeoutMs! / 1000} seconds.`, cause)
-      : unreachable('The API could not be reached.', cause)
+      ? createUnreachable(`The API did not respond within ${timeoutMs! / 1000} seconds.`, cause)
+      : createUnreachable('The API could not be reached.', cause)
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** Sends a request, again where that is safe and may help. Throws LeadwireProblem unless the response is a success or 304. */
+/**
+ * Sends a request, and retries it after a temporary failure if a repeat is safe. Returns a success or a 304.
+ * Throws LeadwireProblem for any other outcome.
+ */
 export const send = async (make: MakeRequest, options: SendOptions): Promise<Response> => {
   for (let attempt = 0; ; attempt++) {
     const request = make()
@@ -69,11 +73,11 @@ export const send = async (make: MakeRequest, options: SendOptions): Promise<Res
     const response = outcome instanceof LeadwireProblem ? undefined : outcome
     if (response?.ok || response?.status === 304) return response
     const mayHelp = !response || TEMPORARY.includes(response.status)
-    const pause = pauseMs(attempt, response)
-    if (attempt >= options.retries || !isSafe(request) || !mayHelp || pause > LONGEST_PAUSE_MS) {
-      throw response ? await problemOf(response) : outcome
+    const pauseMs = choosePauseMs(attempt, response)
+    if (attempt >= options.retries || !isSafe(request) || !mayHelp || pauseMs > LONGEST_PAUSE_MS) {
+      throw response ? await readProblem(response) : outcome
     }
     await response?.body?.cancel()
-    await passes(pause, request.signal)
+    await pause(pauseMs, request.signal)
   }
 }

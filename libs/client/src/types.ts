@@ -6,7 +6,7 @@ export type Lead = Schemas['Lead']
 export type LeadListItem = Schemas['LeadListItem']
 export type LeadListItemPage = Required<Omit<Schemas['LeadListItemPage'], 'total_capped' | 'next_cursor'>> &
   Schemas['LeadListItemPage']
-/** The filters and the order of a list. */
+/** The filters and the sort order of a list. */
 export type LeadFilters = Omit<
   NonNullable<operations['listLeads']['parameters']['query']>,
   'page' | 'per_page' | 'cursor'

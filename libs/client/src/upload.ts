@@ -1,9 +1,13 @@
 export interface FileToSend {
-  /** The last part of its path. Its extension must agree with its content. */
+  /** The name of the file without folders. Its extension must match the content. */
   fileName: string
-  /** Its bytes. In Node `openAsBlob(path)` of `node:fs` reads a file while it is sent. A stream can't be sent again. */
+  /**
+   * A Blob, such as `openAsBlob(path)` of `node:fs`, or a stream. A request with a stream is never retried.
+   */
   content: Blob | ReadableStream<Uint8Array>
-  /** Called with the bytes of the file that were sent so far. Needs a `fetch` that streams bodies, as Node's does. */
+  /**
+   * Called with the number of bytes sent so far. Needs a `fetch` that streams request bodies, such as Node's.
+   */
   onProgress?: (sentBytes: number) => void
 }
 
@@ -14,21 +18,24 @@ interface Upload extends FileToSend {
   signal?: AbortSignal | undefined
 }
 
-// As browsers do (RFC 7578, section 4.2; the HTML standard).
-const escaped = (text: string) => text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22')
+// Escapes a name as browsers do (RFC 7578, section 4.2; the HTML standard).
+const escapeName = (text: string) =>
+  text.replaceAll('\n', '%0A').replaceAll('\r', '%0D').replaceAll('"', '%22')
 
-const disposition = (name: string, fileName?: string) =>
-  `Content-Disposition: form-data; name="${escaped(name)}"${fileName === undefined ? '' : `; filename="${escaped(fileName)}"`}\r\n`
+const renderDisposition = (name: string, fileName?: string) => {
+  const file = fileName === undefined ? '' : `; filename="${escapeName(fileName)}"`
+  return `Content-Disposition: form-data; name="${escapeName(name)}"${file}\r\n`
+}
 
-const multipart = (
+const streamMultipart = (
   { fields, fileName, content, onProgress }: Upload,
   { boundary, onFailure }: { boundary: string; onFailure: (error: unknown) => void },
 ): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder()
   const texts = Object.entries(fields).map(
-    ([name, value]) => `--${boundary}\r\n${disposition(name)}\r\n${value}\r\n`,
+    ([name, value]) => `--${boundary}\r\n${renderDisposition(name)}\r\n${value}\r\n`,
   )
-  const head = `${texts.join('')}--${boundary}\r\n${disposition('file', fileName)}Content-Type: application/octet-stream\r\n\r\n`
+  const head = `${texts.join('')}--${boundary}\r\n${renderDisposition('file', fileName)}Content-Type: application/octet-stream\r\n\r\n`
   const reader = (content instanceof Blob ? content.stream() : content).getReader()
   let sentBytes = 0
   const sendNext = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -53,31 +60,37 @@ const multipart = (
   })
 }
 
-const formOf = ({ fields, fileName, content }: Upload) => {
+const createForm = ({ fields, fileName, content }: Upload) => {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.set(name, value)
   form.set('file', content as Blob, fileName)
   return form
 }
 
-/** 128 random bits. Browsers have `randomUUID` only where a page came over https. */
+/**
+ * Returns 128 random bits as text. Does not use `randomUUID`, which browsers provide only to pages from
+ * https.
+ */
 export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
-/** A request with a file. Without `onProgress` a Blob is sent in a FormData, which every browser supports. */
-export const uploadRequest = (upload: Upload): Request => {
+/**
+ * Creates a request that sends a file. Sends a Blob without `onProgress` as FormData, because not all
+ * browsers can stream a request body.
+ */
+export const createUploadRequest = (upload: Upload): Request => {
   const { url, headers, signal, content, onProgress } = upload
   if (content instanceof Blob && !onProgress)
-    return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: formOf(upload) })
+    return new Request(url, { method: 'POST', ...(signal && { signal }), headers, body: createForm(upload) })
   const boundary = `leadwire-${randomId()}`
-  // An error of the file or of onProgress aborts the request, which is not sent again.
+  // Aborts the request if the file or onProgress throws. An aborted request is not retried.
   const failed = new AbortController()
   const onFailure = (error: unknown) => failed.abort(error)
   return new Request(url, {
     method: 'POST',
     signal: signal ? AbortSignal.any([signal, failed.signal]) : failed.signal,
     headers: { ...headers, 'content-type': `multipart/form-data; boundary=${boundary}` },
-    body: multipart(upload, { boundary, onFailure }),
-    // The standard requires it for a stream. The types of the DOM don't have it yet.
+    body: streamMultipart(upload, { boundary, onFailure }),
+    // Required for a stream, but still missing in the types of the DOM.
     duplex: 'half',
   } as RequestInit)
 }

@@ -1,7 +1,7 @@
 import { useSignalEffect } from '@preact/signals'
 import { useState } from 'preact/hooks'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
-import { asProblem, consolePath, findScopes, Problem, type Scope } from './api'
+import { asProblem, consolePath, loadScopes, Problem, type Scope } from './api'
 import iconUrl from './icon.svg'
 import { PAGES } from './pages'
 import { SignIn } from './pages/sign-in'
@@ -10,15 +10,15 @@ import { Notices } from './parts/notices'
 import { Failure, Loading } from './parts/page'
 import { signOut, token } from './session'
 
-/** The pages of the navigation that the token allows. */
-const navOf = (held: Set<Scope>) =>
+/** Returns the pages of the navigation that the token's scopes allow. */
+const listNavPages = (held: Set<Scope>) =>
   PAGES.filter(({ nav, scopes }) => nav && scopes.some((scope) => held.has(scope)))
 
 const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
   const [path] = useLocation()
   return (
     <nav aria-label="Console">
-      {navOf(scopes).map(({ nav, path: to }) => (
+      {listNavPages(scopes).map(({ nav, path: to }) => (
         <Link key={to} href={to} aria-current={`${path}/`.startsWith(`${to}/`) ? 'page' : undefined}>
           {nav}
         </Link>
@@ -28,7 +28,7 @@ const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
 }
 
 const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
-  const [first] = navOf(scopes)
+  const [first] = listNavPages(scopes)
   return (
     <Switch>
       {PAGES.map(({ path, scopes: needed, component: Component }) => (
@@ -55,8 +55,8 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
         <Failure
           problem={
             new Problem(404, {
-              title: 'Nothing here',
-              detail: 'The console has no such page for this token.',
+              title: 'Not found',
+              detail: 'The console has no such page, or the token does not allow any page.',
             })
           }
         />
@@ -65,23 +65,31 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
   )
 }
 
-/** What the token allows, once the API has said it. */
+/** Loads the scopes of the current token. Undefined until they are loaded. */
 const useScopes = () => {
-  const [found, setFound] = useState<Set<Scope> | Problem>()
+  const [loaded, setLoaded] = useState<Set<Scope> | Problem>()
   useSignalEffect(() => {
-    setFound(undefined)
-    const asked = token.value
-    if (asked === null) return
-    const keep = (result: Set<Scope> | Problem) => token.value === asked && setFound(result)
-    findScopes().then(keep, (error) => keep(asProblem(error)))
+    setLoaded(undefined)
+    const loading = token.value
+    if (loading === null) return
+    const keep = (result: Set<Scope> | Problem) => {
+      if (token.value === loading) setLoaded(result)
+    }
+    loadScopes().then(keep, (error) => keep(asProblem(error)))
   })
-  return found
+  return loaded
+}
+
+const Main = ({ isSignedIn, scopes }: { isSignedIn: boolean; scopes: Set<Scope> | Problem | undefined }) => {
+  if (!isSignedIn) return <SignIn />
+  if (scopes instanceof Set) return <Pages scopes={scopes} />
+  if (scopes instanceof Problem) return <Failure problem={scopes} />
+  return <Loading />
 }
 
 export const App = () => {
   const scopes = useScopes()
   const isSignedIn = token.value !== null
-  const allowed = scopes instanceof Set ? scopes : undefined
   return (
     <Router base={consolePath}>
       <a class="skip" href="#main">
@@ -94,7 +102,7 @@ export const App = () => {
             Leadwire <em>console</em>
           </span>
         </Link>
-        {isSignedIn && allowed && <Navigation scopes={allowed} />}
+        {isSignedIn && scopes instanceof Set && <Navigation scopes={scopes} />}
         {isSignedIn && <Freshness />}
         {isSignedIn && (
           <button class="quiet" type="button" onClick={() => signOut()}>
@@ -104,15 +112,7 @@ export const App = () => {
       </header>
       <Notices />
       <main id="main" tabIndex={-1}>
-        {!isSignedIn ? (
-          <SignIn />
-        ) : allowed ? (
-          <Pages scopes={allowed} />
-        ) : scopes instanceof Problem ? (
-          <Failure problem={scopes} />
-        ) : (
-          <Loading />
-        )}
+        <Main isSignedIn={isSignedIn} scopes={scopes} />
       </main>
     </Router>
   )

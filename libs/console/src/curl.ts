@@ -2,24 +2,32 @@ import type { Schemas } from './api'
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-// What the API leaves out, because it is made for each attempt. The secret stays with the reader.
-const MADE: Record<string, string> = {
+// Shell code that computes the headers whose values the API omits, because they differ for each attempt. The
+// user sets the secret.
+const COMPUTED: Record<string, string> = {
   'X-SERVICE-Signature': `$(printf %s "$BODY" | openssl dgst -sha1 -hmac "$WEBHOOK_SECRET" | sed 's/.* //')`,
   'webhook-timestamp': '$NOW',
   'webhook-signature': `v1,$(printf %s "$ID.$NOW.$BODY" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary | base64)`,
 }
 
-/** A shell command that sends a request once more, signed with the secret in $WEBHOOK_SECRET. */
-export const curlOf = ({ headers, body }: Schemas['WebhookRequest'], url: string): string => {
+// Adds padding, because `base64 -d` requires it, but a secret may have none.
+const DECODE_SECRET = [
+  `ENCODED=\${WEBHOOK_SECRET#whsec_}`,
+  `while [ $((\${#ENCODED} % 4)) -ne 0 ]; do ENCODED="$ENCODED="; done`,
+  `KEY=$(printf %s "$ENCODED" | base64 -d | od -An -v -tx1 | tr -d ' \\n')`,
+]
+
+/** Returns shell commands that send a request again, signed with the secret in $WEBHOOK_SECRET. */
+export const renderCurl = ({ headers, body }: Schemas['WebhookRequest'], url: string): string => {
   const lines = Object.entries(headers).flatMap(([name, value]) => {
     if (value !== null) return [`-H ${quote(`${name}: ${value}`)}`]
-    return MADE[name] ? [`-H "${name}: ${MADE[name]}"`] : []
+    return COMPUTED[name] ? [`-H "${name}: ${COMPUTED[name]}"`] : []
   })
   return [
     `BODY=${quote(body)}`,
     `ID=${quote(headers['webhook-id'] ?? '')}`,
     'NOW=$(date +%s)',
-    `KEY=$(printf %s "\${WEBHOOK_SECRET#whsec_}" | base64 -d | od -An -v -tx1 | tr -d ' \\n')`,
+    ...DECODE_SECRET,
     [`curl -i ${quote(url)}`, ...lines, '--data-binary "$BODY"'].join(' \\\n  '),
   ].join('\n')
 }

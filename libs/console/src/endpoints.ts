@@ -1,71 +1,75 @@
 import { EVENT_TYPES } from '@leadwire/contracts/event-types'
 import { signal } from '@preact/signals'
-import { api, dataOf, type Schemas } from './api'
-import { STATUS_WORDS } from './leads'
+import { api, readData, type Schemas } from './api'
+import { STATUS_LABELS } from './leads'
 import type { Tone } from './parts/badge'
-import { type Counts, counted, successRate } from './parts/format'
+import { type Counts, formatCount, formatSuccessRate } from './parts/format'
 
 export type Endpoint = Schemas['WebhookEndpoint']
 export type EventType = Endpoint['events'][number]
 type Health = Schemas['WebhookEndpointHealth']
 type Hour = Schemas['WebhookEndpointHour']
 export type WatchedEndpoint = Endpoint & { health: Health }
-/** With what is left of its recovery. */
+/** An endpoint with its health and the progress of its recovery. */
 export type ShownEndpoint = Schemas['RetrievedWebhookEndpoint'] & { health: Health }
 
-/** A new secret, which the API shows once: the page of its endpoint has it until the reader leaves. */
+/**
+ * A new secret, which the API shows only once. The endpoint's page keeps it until the user leaves the page.
+ */
 export const revealed = signal<{ endpointId: number; secret: string; note: string }>()
 
-/** A type of event in words, such as Lead created. */
-export const eventWords = (type: EventType): string => {
+/** Returns the label of an event type, such as "Lead created". */
+export const labelEvent = (type: EventType): string => {
   const words = type.replace('.', ' ')
   return words[0]!.toUpperCase() + words.slice(1)
 }
 
-export const EVENT_OPTIONS = EVENT_TYPES.map((type): [EventType, string] => [type, eventWords(type)])
+export const EVENT_OPTIONS = EVENT_TYPES.map((type): [EventType, string] => [type, labelEvent(type)])
 
-export const LEADS_WORDS: Record<Endpoint['leads'], string> = {
+export const LEADS_LABELS: Record<Endpoint['leads'], string> = {
   all: 'Live and test leads',
   live: 'Live leads only',
   test: 'Test leads only',
 }
 
-const anyOf = (what: string, values: string[] = []) =>
+const describeList = (what: string, values: string[] = []) =>
   values.length > 0 ? [`${what} ${values.join(' or ')}`] : []
 
-/** What a filter asks of a lead, such as Status Open or Sold. Postcode SW1A. */
-export const filterWords = ({
+/** Describes a filter, such as "Status Open or Sold. Postcode SW1A." */
+export const describeFilter = ({
   status,
   referrer,
   postcode,
   user_email,
 }: NonNullable<Endpoint['filter']>): string =>
   [
-    ...anyOf(
+    ...describeList(
       'Status',
-      status?.map((one) => STATUS_WORDS[one]),
+      status?.map((one) => STATUS_LABELS[one]),
     ),
-    ...anyOf('Referrer', referrer),
-    ...anyOf('Postcode', postcode),
-    ...anyOf('Assigned to', user_email),
+    ...describeList('Referrer', referrer),
+    ...describeList('Postcode', postcode),
+    ...describeList('Assigned to', user_email),
   ]
     .map((part) => `${part}.`)
     .join(' ')
 
-export const nameOf = ({ description, url }: Pick<Endpoint, 'description' | 'url'>): string =>
+/** Returns the name of an endpoint: its description, or its URL without the scheme. */
+export const nameEndpoint = ({ description, url }: Pick<Endpoint, 'description' | 'url'>): string =>
   description || url.replace(/^https?:\/\//, '')
 
 export const listEndpoints = async (signal?: AbortSignal): Promise<Endpoint[]> =>
-  (await dataOf(api().GET('/manage/webhook-endpoints', { signal }))).data
+  (await readData(api().GET('/manage/webhook-endpoints', { signal }))).data
 
-// One that was created between the two answers has no health yet.
+// The health to show for an endpoint that the health response lacks, because it was created after that
+// response.
 const NO_HEALTH = { last_success_at: null, pending: 0, held: 0, exhausted: 0, hours: [] }
 
-/** Every endpoint with its health, oldest first. */
-export const watchEndpoints = async (signal?: AbortSignal): Promise<WatchedEndpoint[]> => {
+/** Loads all endpoints with their health, oldest first. */
+export const loadEndpoints = async (signal?: AbortSignal): Promise<WatchedEndpoint[]> => {
   const [endpoints, health] = await Promise.all([
     listEndpoints(signal),
-    dataOf(api().GET('/manage/webhook-endpoint-health', { signal })),
+    readData(api().GET('/manage/webhook-endpoint-health', { signal })),
   ])
   const byId = new Map(health.data.map((one) => [one.endpoint_id, one]))
   return endpoints.map((endpoint) => ({
@@ -74,24 +78,27 @@ export const watchEndpoints = async (signal?: AbortSignal): Promise<WatchedEndpo
   }))
 }
 
-/** One endpoint with its health. */
-export const watchEndpoint = async (id: number, signal?: AbortSignal): Promise<ShownEndpoint> => {
+/** Loads one endpoint with its health. */
+export const loadEndpoint = async (id: number, signal?: AbortSignal): Promise<ShownEndpoint> => {
   const [{ data: endpoint }, health] = await Promise.all([
-    dataOf(api().GET('/manage/webhook-endpoints/{id}', { params: { path: { id } }, signal })),
-    dataOf(api().GET('/manage/webhook-endpoint-health', { signal })),
+    readData(api().GET('/manage/webhook-endpoints/{id}', { params: { path: { id } }, signal })),
+    readData(api().GET('/manage/webhook-endpoint-health', { signal })),
   ])
   const own = health.data.find(({ endpoint_id }) => endpoint_id === id)
   return { ...endpoint, health: own ?? { ...NO_HEALTH, endpoint_id: id } }
 }
 
-export const totalOf = (hours: Counts[]): Counts => ({
+export const sumHours = (hours: Counts[]): Counts => ({
   succeeded: hours.reduce((sum, { succeeded }) => sum + succeeded, 0),
   failed: hours.reduce((sum, { failed }) => sum + failed, 0),
 })
 
-// The latest attempts say how an endpoint is; the day's would call it healthy for hours after it broke.
-const latestOf = (hours: Hour[]): Counts =>
-  totalOf(
+/**
+ * Returns the counts of the latest hour with attempts. The counts of a whole day would hide a new failure for
+ * hours.
+ */
+const countLatestHour = (hours: Hour[]): Counts =>
+  sumHours(
     hours
       .filter(({ succeeded, failed }) => succeeded + failed > 0)
       .toSorted((one, other) => Date.parse(other.hour) - Date.parse(one.hour))
@@ -101,24 +108,26 @@ const latestOf = (hours: Hour[]): Counts =>
 export interface Verdict {
   word: string
   tone: Tone
-  /** What the word is judged by. */
+  /** The reason for the verdict. */
   because: string
-  /** Worst first. */
+  /** The sort key of lists. The worst endpoint has the lowest rank. */
   rank: number
 }
 
-/** The health of an endpoint by the success rate of the latest hour that had attempts. */
-export const verdictOf = ({ enabled, disabled_reason, health }: WatchedEndpoint): Verdict => {
-  const latest = latestOf(health.hours)
+/** Judges the health of an endpoint by the success rate of the latest hour with attempts. */
+export const judgeEndpoint = ({ enabled, disabled_reason, health }: WatchedEndpoint): Verdict => {
+  const latest = countLatestHour(health.hours)
   const all = latest.succeeded + latest.failed
   const rate = latest.succeeded / all
   const because =
-    all === 0 ? 'No attempts in 24 hours' : `${successRate(latest)} of ${counted(all, 'attempt')} succeeded`
+    all === 0
+      ? 'No attempts in 24 hours'
+      : `${formatSuccessRate(latest)} of ${formatCount(all, 'attempt')} succeeded`
   if (!enabled && disabled_reason === 'failing')
-    return { word: 'Disabled: it only failed', tone: 'bad', because, rank: 1 }
+    return { word: 'Disabled: every attempt failed', tone: 'bad', because, rank: 1 }
   if (!enabled) return { word: 'Disabled', tone: 'calm', because, rank: 3 }
   if (all === 0) return { word: 'No traffic', tone: 'calm', because, rank: 4 }
-  // Nothing waits and nothing is left that failed: the latest attempts succeeded.
+  // If no delivery is waiting or exhausted, the latest attempts must have succeeded.
   if (rate < 0.95 && health.pending + health.exhausted === 0)
     return { word: 'Recovering', tone: 'warn', because, rank: 2 }
   if (rate < 0.5) return { word: 'Failing', tone: 'bad', because, rank: 0 }
@@ -126,6 +135,6 @@ export const verdictOf = ({ enabled, disabled_reason, health }: WatchedEndpoint)
   return { word: 'Healthy', tone: 'good', because, rank: 5 }
 }
 
-/** The address of an endpoint's deliveries in a state. */
-export const deliveriesOf = (id: number, status = ''): string =>
+/** Returns the path of the list of an endpoint's deliveries with a status. */
+export const renderDeliveriesPath = (id: number, status = ''): string =>
   `/deliveries?endpoint_id=${id}${status && `&status=${status}`}`

@@ -1,4 +1,4 @@
-import { api, dataOf, loadDocument, type Schemas, slowApi } from './api'
+import { api, loadDocument, readData, type Schemas, slowApi } from './api'
 import type { Tone } from './parts/badge'
 
 export type Import = Schemas['Import']
@@ -11,7 +11,7 @@ export const STATES: Record<Import['state'], { word: string; tone: Tone }> = {
   cancelled: { word: 'Cancelled', tone: 'calm' },
 }
 
-/** A column of a file: what it has, an example, and whether each row needs it. */
+/** A column of a file: its content, an example, and whether each row needs a value. */
 export interface FileColumn {
   name: string
   what: string
@@ -19,23 +19,35 @@ export interface FileColumn {
   isNeeded: boolean
 }
 
-/** The columns of a file, from the API's description of itself. */
-export const loadColumns = async (): Promise<FileColumn[]> => {
-  const { properties, required } = (await loadDocument()).components.schemas['CreateVisitorLeadRequest']!
-  return Object.entries(properties).map(([name, { description = '', examples = [''] }]) => ({
-    ...{ name, what: description.replaceAll('`', ''), example: String(examples[0]) },
-    isNeeded: required.includes(name),
-  }))
+/** A column that only imports have, because only an import can set the time of a lead. */
+const CREATED_AT: FileColumn = {
+  name: 'created_at',
+  what: 'Time when the lead was created, in the past. Default: now.',
+  example: '17/05/2024 09:30',
+  isNeeded: false,
 }
 
-const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+/** Loads the columns of a file from the OpenAPI document. */
+export const loadColumns = async (): Promise<FileColumn[]> => {
+  const { properties, required } = (await loadDocument()).components.schemas['CreateVisitorLeadRequest']!
+  const columns = Object.entries(properties).map(([name, { description = '', examples = [''] }]) => ({
+    name,
+    what: description.replaceAll('`', ''),
+    example: String(examples[0]),
+    isNeeded: required.includes(name),
+  }))
+  return [...columns, CREATED_AT]
+}
 
-/** A file with every column and one row. */
-export const template = async (): Promise<Blob> => {
+const quoteCell = (text: string) => `"${text.replaceAll('"', '""')}"`
+
+/** Creates a file with all columns and one row. */
+export const createTemplate = async (): Promise<Blob> => {
   const columns = await loadColumns()
   const examples = columns.map(({ example, isNeeded }) => (isNeeded ? example : ''))
   const rows = [columns.map(({ name }) => name), examples]
-  return new Blob([rows.map((row) => `${row.map(cell).join(',')}\r\n`).join('')], { type: 'text/csv' })
+  const lines = rows.map((row) => `${row.map(quoteCell).join(',')}\r\n`)
+  return new Blob(lines, { type: 'text/csv' })
 }
 
 export const CHARSETS: [value: string, text: string][] = [
@@ -43,13 +55,13 @@ export const CHARSETS: [value: string, text: string][] = [
   [';charset=windows-1252', "Windows-1252, Excel's plain CSV"],
 ]
 
-interface Sent {
+interface Upload {
   file: File
   charset: string
   webhooks: boolean
 }
 
-export const createImport = async ({ file, charset, webhooks }: Sent): Promise<Import> => {
+export const createImport = async ({ file, charset, webhooks }: Upload): Promise<Import> => {
   const isLines = /\.(ndjson|jsonl)$/i.test(file.name)
   const upload = {
     params: { query: { webhooks } },
@@ -57,8 +69,12 @@ export const createImport = async ({ file, charset, webhooks }: Sent): Promise<I
     body: file as unknown as string,
     bodySerializer: () => file,
   }
-  return (await dataOf(slowApi().POST('/manage/imports', upload))).data
+  return (await readData(slowApi().POST('/manage/imports', upload))).data
 }
 
 export const retrieveImport = async (id: number, signal?: AbortSignal): Promise<Import> =>
-  (await dataOf(api().GET('/manage/imports/{id}', { params: { path: { id } }, signal }))).data
+  (await readData(api().GET('/manage/imports/{id}', { params: { path: { id } }, signal }))).data
+
+/** Downloads the rejected rows of an import as a file that can be imported again. */
+export const downloadFailedRows = (id: number): Promise<Blob> =>
+  readData(slowApi().GET('/manage/imports/{id}/failed-rows', { params: { path: { id } }, parseAs: 'blob' }))

@@ -1,14 +1,13 @@
-import { api, dataOf, type Problem, type Schemas, slowApi } from './api'
+import { api, readData, type Schemas, slowApi } from './api'
 import type { Tone } from './parts/badge'
 import type { Filter } from './parts/filters'
-import { token } from './session'
 import type { User } from './users'
 
 export type Lead = Schemas['Lead']
 export type LeadListItem = Schemas['LeadListItem']
 export type Status = Lead['status']
 
-export const STATUS_WORDS: Record<Status, string> = {
+export const STATUS_LABELS: Record<Status, string> = {
   open: 'Open',
   appointment_scheduled: 'Appointment scheduled',
   awaiting_email: 'Awaiting e-mail',
@@ -24,8 +23,9 @@ export const STATUS_WORDS: Record<Status, string> = {
   unable_to_contact: 'Unable to contact',
 }
 
-export const toneOf = (status: Status): Tone =>
-  status === 'sold' ? 'good' : ['open', 'appointment_scheduled'].includes(status) ? 'warn' : 'calm'
+const TONES: Partial<Record<Status, Tone>> = { sold: 'good', open: 'warn', appointment_scheduled: 'warn' }
+
+export const chooseTone = (status: Status): Tone => TONES[status] ?? 'calm'
 
 const REFERRERS: Record<Lead['referrer'], true> = {
   Canvasser: true,
@@ -42,10 +42,11 @@ const REFERRERS: Record<Lead['referrer'], true> = {
 
 export const REFERRER_OPTIONS = Object.keys(REFERRERS).map((one): [string, string] => [one, one])
 
-/** An erasure empties the name, which no other lead lacks. */
+/** Whether a lead was erased. Only an erasure empties the name. */
 export const isErased = ({ name }: Pick<Lead, 'name'>): boolean => name === ''
 
-export const nameOf = (lead: Pick<Lead, 'name' | 'reference'>): string =>
+/** Returns the name of a lead, or a name for an erased lead. */
+export const nameLead = (lead: Pick<Lead, 'name' | 'reference'>): string =>
   lead.name || `Erased lead ${lead.reference.slice(0, 8)}`
 
 const pounds = new Intl.NumberFormat('en-GB', { style: 'currency', currency: 'GBP' })
@@ -55,17 +56,20 @@ const wholePounds = new Intl.NumberFormat('en-GB', {
   maximumFractionDigits: 0,
 })
 
-export const money = (value: number): string => wholePounds.format(value)
+export const formatPounds = (value: number): string => wholePounds.format(value)
 
-export const moneyOfPence = (pence: number): string => pounds.format(pence / 100)
+export const formatPence = (pence: number): string => pounds.format(pence / 100)
 
-/** What leads are found by. A token that can't list users filters by a user's id. */
+/**
+ * Returns the filters of leads. If the token cannot list the users, `users` is undefined, and the user's ID
+ * is a text field.
+ */
 export const leadFilters = (users: User[] | undefined): Filter[] => [
   { name: 'q', label: 'Name, e-mail, phone or postcode' },
-  { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
+  { name: 'status', label: 'Status', options: Object.entries(STATUS_LABELS) },
   {
     name: 'assigned_to',
-    label: users ? 'Assigned user' : 'Id of the assigned user',
+    label: users ? 'Assigned user' : 'ID of the assigned user',
     options: users?.map(({ id, name }) => [String(id), name]),
   },
   { name: 'postcode', label: 'Postcode, or its start', isRare: true },
@@ -90,36 +94,21 @@ export const leadFilters = (users: User[] | undefined): Filter[] => [
   { name: 'updated_since', label: 'Updated since', isMoment: true, isRare: true },
 ]
 
-/** The leads that the filters match, or those that follow the cursor; no count, which would be slow. */
+/**
+ * Lists the leads that match the filters, from the cursor on. Always sends a cursor, because the API would
+ * otherwise also count the leads, which is slow.
+ */
 export const listLeads = async (
   filters: URLSearchParams,
   signal?: AbortSignal,
 ): Promise<Schemas['LeadListItemPage']> => {
-  // The API refuses unknown filters and values.
+  // The filters come from the page's address. The API rejects unknown filters and values.
   const query: object = { cursor: '', ...Object.fromEntries(filters) }
-  return dataOf(api().GET('/leads', { params: { query }, signal }))
+  return readData(api().GET('/leads', { params: { query }, signal }))
 }
 
-const isRefused = (problem: Problem): false => {
-  if (problem.status !== 403) throw problem
-  return false
-}
-
-const mayChangeByToken = new Map<string | null, boolean>()
-
-/** Whether the token may change leads. No read says so: an update that changes nothing does. */
-export const mayChange = async (reference: string): Promise<boolean> => {
-  const known = mayChangeByToken.get(token.value)
-  if (known !== undefined) return known
-  const may = await api()
-    .PATCH('/leads/{reference}', { params: { path: { reference } }, body: {} })
-    .then(() => true, isRefused)
-  mayChangeByToken.set(token.value, may)
-  return may
-}
-
-/** All leads that the filters match, as a file. */
+/** Exports all leads that match the filters as a file. */
 export const exportLeads = (filters: Record<string, string>): Promise<Blob> => {
   const query: object = filters
-  return dataOf(slowApi().GET('/manage/exports', { params: { query }, parseAs: 'blob' }))
+  return readData(slowApi().GET('/manage/exports', { params: { query }, parseAs: 'blob' }))
 }

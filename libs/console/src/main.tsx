@@ -3,16 +3,16 @@ import { consolePath, openPortal } from './api'
 import { App } from './app'
 import iconUrl from './icon.svg'
 
-// The address changes with each page, and a browser may ask for the icon again, relative to the new one.
+// Makes the icon's URL absolute: a browser may load the icon again after the address of the page has changed.
 document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href = iconUrl
-// Addresses of the console before 0.3 had the place behind a #.
-if (location.hash.startsWith('#/')) history.replaceState(null, '', consolePath + location.hash.slice(1))
-// The secret of a portal link must not stay in the address.
-const link = /^#portal=(.+)$/.exec(location.hash)?.[1]
-if (link) {
+// Removes the secret of a portal link from the address.
+const portalSecret = /^#portal=(.+)$/.exec(location.hash)?.[1]
+if (portalSecret) {
   history.replaceState(null, '', consolePath)
-  await openPortal(link)
+  await openPortal(portalSecret)
 }
-// A link that is pasted where only the part behind the # differs loads no page.
-addEventListener('hashchange', () => location.hash.startsWith('#portal=') && location.reload())
+// Reloads if the user pastes a portal link into the open console: a new fragment alone loads no page.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#portal=')) location.reload()
+})
 render(<App />, document.body)

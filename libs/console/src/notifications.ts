@@ -1,9 +1,9 @@
-import { api, dataOf, type Schemas } from './api'
+import { api, readData, type Schemas } from './api'
 
 export type Notification = Schemas['Notification']
 export type ShownNotification = Schemas['NotificationWithAttempts']
 
-export const SUBJECT_WORDS: Record<Notification['subject'], string> = {
+export const SUBJECT_LABELS: Record<Notification['subject'], string> = {
   assigned: 'Lead assigned',
   appointment: 'Appointment',
   'appointment.rescheduled': 'Appointment moved',
@@ -11,18 +11,19 @@ export const SUBJECT_WORDS: Record<Notification['subject'], string> = {
   callback: 'Callback',
   'callback.rescheduled': 'Callback moved',
   'callback.cancelled': 'Callback cancelled',
+  digest: 'Digest',
   'webhook_endpoint.failing': 'Endpoint is failing',
 }
 
-/** The newest that the filters match, or those that follow the cursor; no count, which would be slow. */
+/** Lists the notifications that match the filters, newest first, from the cursor on. */
 export const listNotifications = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Schemas['NotificationPage']> => {
-  // The API refuses unknown filters and values.
+  // The filters come from the page's address. The API rejects unknown filters and values.
   const query: object = { cursor: '', ...filters }
-  return dataOf(api().GET('/manage/notifications', { params: { query }, signal }))
+  return readData(api().GET('/manage/notifications', { params: { query }, signal }))
 }
 
 export const retrieveNotification = async (id: number, signal?: AbortSignal): Promise<ShownNotification> =>
-  (await dataOf(api().GET('/manage/notifications/{id}', { params: { path: { id } }, signal }))).data
+  (await readData(api().GET('/manage/notifications/{id}', { params: { path: { id } }, signal }))).data

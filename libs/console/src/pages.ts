@@ -20,16 +20,16 @@ import { Users } from './pages/users'
 import type { PageProps } from './parts/page'
 
 export interface Page {
-  /** Below /console; `:id` reaches the component. The first that matches is shown. */
+  /** The path below /console. `:id` is passed to the component. The first matching page is shown. */
   path: string
-  /** Of these a token needs one. */
+  /** The page requires one of these scopes. */
   scopes: Scope[]
-  /** Its name in the navigation; absent where another page leads to it. */
+  /** The name in the navigation. Absent if the navigation does not list the page. */
   nav?: string
   component: ComponentType<PageProps>
 }
 
-/** Every page. The first with a name that the token's scopes allow is where a reader starts. */
+/** All pages. A user starts at the first page with a `nav` that the token's scopes allow. */
 export const PAGES: Page[] = [
   { path: '/endpoints', scopes: ['webhooks', 'manage:read'], nav: 'Endpoints', component: Endpoints },
   { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },

@@ -1,40 +1,49 @@
 import { signal } from '@preact/signals'
 
-const KEPT_AS = 'leadwire.token'
+const STORAGE_KEY = 'leadwire.token'
 
-/** The storage of this tab, which ends with it, comes first: /docs puts its token there. */
-const read = () => sessionStorage.getItem(KEPT_AS) ?? localStorage.getItem(KEPT_AS)
+/**
+ * Reads the stored token. A token for this tab, which /docs may have stored, takes precedence over the token
+ * for all tabs.
+ */
+const read = () => sessionStorage.getItem(STORAGE_KEY) ?? localStorage.getItem(STORAGE_KEY)
 
 export const token = signal(read())
 
-/** Why the last token ended; shown at sign-in. */
+/** The reason why the last session ended. The sign-in page shows it. */
 export const endedBecause = signal<string>()
 
-/** `everywhere`: in all tabs of this browser, until the reader signs out; else in this tab alone. */
+/**
+ * Stores a token for this tab, or with `everywhere` for all tabs of this browser until the user signs out.
+ */
 export const signIn = (given: string, everywhere: boolean): void => {
-  // One that this tab keeps would come first after a reload.
-  sessionStorage.removeItem(KEPT_AS)
+  // Removes an older token of this tab, which would take precedence after a reload.
+  sessionStorage.removeItem(STORAGE_KEY)
   const storage = everywhere ? localStorage : sessionStorage
-  storage.setItem(KEPT_AS, given)
+  storage.setItem(STORAGE_KEY, given)
   endedBecause.value = undefined
   token.value = given
 }
 
-/** Deletes the token, and with it, unless it ended by itself, the one of the other tabs. */
+/**
+ * Ends the session. If the user signs out, deletes the tokens of this tab and of all tabs. If the token has
+ * become invalid (`because`), deletes only that token.
+ */
 export const signOut = (because?: string): void => {
-  for (const storage of [sessionStorage, localStorage])
-    if (!because || storage.getItem(KEPT_AS) === token.value) storage.removeItem(KEPT_AS)
+  for (const storage of [sessionStorage, localStorage]) {
+    if (!because || storage.getItem(STORAGE_KEY) === token.value) storage.removeItem(STORAGE_KEY)
+  }
   endedBecause.value = because
   token.value = null
 }
 
-/** Shows the sign-in in this tab, and keeps the token of the others. */
+/** Shows the sign-in page in this tab and keeps the stored tokens. */
 export const pause = (because: string): void => {
   endedBecause.value = because
   token.value = null
 }
 
-// Another tab signed in or out.
+// Signs in or out when another tab does.
 addEventListener('storage', ({ key }) => {
-  if (key === KEPT_AS || key === null) token.value = read()
+  if (key === STORAGE_KEY || key === null) token.value = read()
 })

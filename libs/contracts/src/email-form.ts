@@ -5,14 +5,20 @@ const split = (email: string): [local: string, domain: string] => {
   return [email.slice(0, at), email.slice(at + 1)]
 }
 
-/** An e-mail address in NFC whose domain, where it has other letters than ASCII, is written in them: what two spellings of one have in common. */
+/**
+ * Returns an e-mail address in NFC, with an international domain written in Unicode instead of Punycode.
+ * Spellings of one address then differ only in letter case.
+ */
 export const emailForm = (email: string): string => {
   const [local, domain] = split(email.normalize('NFC'))
   const isForeign = /xn--|\P{ASCII}/iu.test(domain)
   return `${local}@${(isForeign && domainToUnicode(domain)) || domain}`
 }
 
-/** What all spellings of an e-mail address have in common, whatever their case (ß and SS are one letter). */
+/**
+ * Returns the key by which e-mail addresses are compared. All spellings and letter cases of one address have
+ * the same key. The conversion to upper case comes first, because it makes ß and SS equal.
+ */
 export const emailKey = (email: string): string => {
   const [local, domain] = split(emailForm(email))
   return `${local.toUpperCase().toLowerCase()}@${domain.toLowerCase()}`

@@ -1,14 +1,14 @@
 import type { EndpointFilter } from './generated/leadwire/webhooks/v1/webhooks_service'
 
-/** What a filter of an endpoint can name, and the event's `match` has. */
+/** The keys of an endpoint's filter. Each key is compared with a value in the `match` of an event. */
 export const FILTER_KEYS = ['status', 'referrer', 'postcode', 'user_email'] as const
 
 export type FilterKey = (typeof FILTER_KEYS)[number]
 
-/** Values that each key may list. */
+/** The maximum number of values that one key may list. */
 export const MAX_FILTER_VALUES = 100
 
-/** The keys that a filter names, with their values; null when it names none. */
+/** Returns the lists of a filter that are not empty, or null if all are empty. */
 export const filterRecord = (
   filter: Partial<EndpointFilter> = {},
 ): Partial<Record<FilterKey, string[]>> | null => {

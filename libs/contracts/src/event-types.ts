@@ -1,4 +1,7 @@
-/** Of leads: in the log of their account. In the order in which they are listed. */
+/**
+ * The types of events about leads. Only these events are in an account's event log. Responses list types in
+ * this order.
+ */
 export const LEAD_EVENT_TYPES = [
   'lead.created',
   'lead.updated',
@@ -13,7 +16,10 @@ export const LEAD_EVENT_TYPES = [
   'lead.duplicate_suspected',
 ] as const
 
-/** About webhook endpoints: in no log, and never sent to the endpoint that they are about. */
+/**
+ * The types of events about webhook endpoints. These events are in no event log, and are never sent to the
+ * endpoint that they are about.
+ */
 export const ENDPOINT_EVENT_TYPES = [
   'endpoint.failing',
   'endpoint.disabled',
@@ -29,10 +35,10 @@ export type EndpointEventType = (typeof ENDPOINT_EVENT_TYPES)[number]
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Of which leads an endpoint can receive events. */
+/** The leads whose events an endpoint can subscribe to. */
 export const ENDPOINT_LEADS = ['all', 'live', 'test'] as const
 
-/** Optional parts of the webhook bodies of an endpoint. */
+/** Optional parts of webhook bodies, which an endpoint can request. */
 export const ENDPOINT_INCLUDES = ['attributes'] as const
 
 export const ATTEMPT_ERRORS = [

@@ -1,9 +1,12 @@
 const format = (contentType: string, extension: string, ...others: string[]) =>
   ({ contentType, extension, extensions: [extension, ...others] }) as const
 
-/** By their names in messages. The first extension is the canonical one. */
+/**
+ * The supported file formats, by the names that requests and errors use. The first extension is the
+ * canonical one.
+ */
 export const FILE_FORMATS = {
-  jpeg: format('image/jpeg', 'jpg', 'jpeg'),
+  jpeg: format('image/jpeg', 'jpg', 'jpeg', 'jpe', 'jfif', 'jif', 'pjpeg', 'pjp'),
   png: format('image/png', 'png'),
   gif: format('image/gif', 'gif'),
   svg: format('image/svg+xml', 'svg'),
@@ -17,24 +20,24 @@ export type FileFormat = keyof typeof FILE_FORMATS
 
 export const IMAGE_FORMATS = ['jpeg', 'png', 'gif', 'svg'] as const satisfies readonly FileFormat[]
 
-/** The query of files-service's `POST /files`, whose body is the bytes. */
+/** The query parameters of files-service's `POST /files`. The request body is the file. */
 export interface UploadTerms {
   collection: string
-  /** The base name the client gave: its extension must agree with the content. */
+  /** The base name that the client gave. Its extension must agree with the content. */
   file_name: string
-  /** Separated by commas. */
+  /** The formats that are accepted: names of FILE_FORMATS, separated by commas. */
   formats: string
-  /** False: the bytes are kept as they are, under the one format that is named. */
+  /** If false, the content is not examined: the file is stored as the only format in `formats`. */
   detect?: boolean
-  /** One byte more is refused at once (413). */
+  /**
+   * The largest size that is accepted. A larger file is refused with 413 as soon as it exceeds the limit.
+   */
   max_bytes: number
-  /** False: the file is checked and not kept. */
-  keep: boolean
   sha256: boolean
 }
 
 export interface UploadedFile {
-  /** Where the bytes are; empty when they were not to be kept. */
+  /** The key under which the file is stored. */
   key: string
   size: number
   content_type: string

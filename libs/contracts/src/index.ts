@@ -12,7 +12,8 @@ export * from './generated/leadwire/events/v1/event'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/leads/v1/attachments_service'
 export * from './generated/leadwire/leads/v1/imports_service'
-// Each generated file with a stream has the same one.
+// Every generated file with a streaming method exports this type. Without this explicit export, the names
+// would conflict.
 export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/reconciliation_service'
@@ -31,7 +32,7 @@ export {
 } from './lead-records'
 export * from './lead-values'
 export * from './postcode'
-export { exampleOf, type Field, fieldsOf } from './schema-fields'
+export { buildExampleRecord, type Field, listFields } from './schema-fields'
 export * from './scopes'
 export * from './streams'
 export * from './text'

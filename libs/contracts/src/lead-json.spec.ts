@@ -28,10 +28,10 @@ test('options keep their text, and flags are 1 or 0', () => {
 })
 
 test('product_style is shown only where it is asked for', () => {
-  const styleOf = (productStyle: boolean) =>
+  const renderStyle = (productStyle: boolean) =>
     JSON.parse(leadJson(lead, { productStyle })).quotes[0].items[0].product_style
-  expect(styleOf(true)).toEqual({ sku: 'S', name: 'Style', product: { name: 'Window' } })
-  expect(styleOf(false)).toBeUndefined()
+  expect(renderStyle(true)).toEqual({ sku: 'S', name: 'Style', product: { name: 'Window' } })
+  expect(renderStyle(false)).toBeUndefined()
 })
 
 test('an image without name and alt shows them as null', () => {

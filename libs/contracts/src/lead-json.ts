@@ -5,8 +5,9 @@ import type { EventType } from './event-types'
 import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-records'
 import { fieldNames } from './schema-fields'
 
-// As fast as JSON.stringify of a literal in the order of the interface (1.2 and 1.4 us a lead), and without that second definition.
-// What is missing is null.
+// Makes the schema of a serializer from a record's schema, with the same order of fields. A missing nullable
+// field becomes null. Such a serializer needs no second definition of the fields, and is as fast as
+// JSON.stringify of a hand-written literal (1.2 us per lead against 1.4 us).
 const serializerSchema = ({ type, properties }: TSchema, without: string[] = []): object => {
   if (type === 'object') {
     const fields = Object.entries<TSchema>(properties).filter(([name]) => !without.includes(name))
@@ -21,11 +22,11 @@ const serializer = (schema: TObject, without?: string[]) => fastJson(serializerS
 
 const writeCustomer = serializer(Customer)
 const writeQuote = serializer(Quote, ['items'])
-// The options are placed as text: parsing them would reorder keys that look like numbers.
+// `options` is inserted as text, because parsing it would reorder keys that look like numbers.
 const writeItem = serializer(QuoteItem, ['options'])
 const writeItemOfWebhook = serializer(QuoteItem, ['options', 'product_style'])
 
-/** `value` is JSON text. */
+/** Adds a member to a JSON object. `value` is JSON text. */
 const withMember = (json: string, name: string, value: string) => `${json.slice(0, -1)},"${name}":${value}}`
 
 const quoteJson = (quote: Quote, productStyle: boolean) => {
@@ -34,10 +35,13 @@ const quoteJson = (quote: Quote, productStyle: boolean) => {
   return withMember(writeQuote(quote), 'items', `[${items.join(',')}]`)
 }
 
-// The public JSON of the interface: a list item (the fields of a lead itself), a whole lead, an image or attachment.
+/** Renders the public JSON of a list item: a lead without its customer and quotes. */
 export const leadItemJson: (lead: LeadListItem) => string = serializer(LeadListItem)
 
-/** The members that a lead has beside those of a list item, without braces. The webhook has no product_style. */
+/**
+ * Renders the members `customer` and `quotes`, which a list item lacks, without the braces of an object.
+ * Webhooks leave out `product_style`.
+ */
 export const leadDetailsJson = (
   { customer, quotes }: Pick<Lead, 'customer' | 'quotes'>,
   { productStyle }: { productStyle: boolean },
@@ -49,24 +53,37 @@ export const leadDetailsJson = (
 export const leadJson = (lead: Lead, options: { productStyle: boolean }): string =>
   `${leadItemJson(lead).slice(0, -1)},${leadDetailsJson(lead, options)}}`
 
-/** JSON of a lead with its attributes, which are JSON text. */
+/** Adds `attributes`, which is JSON text, to the JSON of a lead. */
 export const withAttributes = (lead: string, attributes: string): string =>
   withMember(lead, 'attributes', attributes)
 
 export const imageJson: (image: Image) => string = serializer(Image)
 
-/** Raise it when public JSON changes by anything but the fields: rows of an older format are then rendered from their columns. */
+/**
+ * Raise this number when the public JSON changes although the list of its fields stays the same. (A change of
+ * the list changes the format automatically.) Rows with JSON of an older format are then rendered from their
+ * columns.
+ */
 const FORMAT = 1
 
 const FIELDS = JSON.stringify(fieldNames(Lead))
 
-/** What leads.json_format says of the JSON of this release with this address of images (no slash at its end). */
+/**
+ * Returns the value of leads.json_format for JSON that this release renders. `assetsUrl`, without a trailing
+ * slash, is the start of the URLs of images in this JSON.
+ */
 export const leadJsonFormat = (assetsUrl: string, format = FORMAT): number =>
   createHash('sha256').update(`${format} ${FIELDS} ${assetsUrl}`).digest().readInt32BE()
 
-/** Raise it whenever a lead is found by other words: those of all leads are then made anew. */
-export const SEARCH_FORMAT = 3
+/**
+ * Raise this number whenever the rules that make search terms from a lead change. The search terms of all
+ * leads are then written again.
+ */
+export const SEARCH_FORMAT = 4
 
-/** The body of a webhook. `data` is JSON text. The interface's own event, Lead Created, does not name its type. */
+/**
+ * Returns the body of a webhook. `data` is JSON text. The lead API defines the event Lead Created, whose
+ * body has no `type`.
+ */
 export const eventBody = (type: EventType, data: string): Buffer =>
   Buffer.from(type === 'lead.created' ? `{"data":${data}}` : `{"type":"${type}","data":${data}}`)

@@ -12,23 +12,27 @@ import {
   timestamp,
 } from './schema-fields'
 
-// The one table of what a lead and its parts have. SQL, public JSON, OpenAPI, CSV, erasures and samples follow from it.
-// docs/architecture.md lists what a new field needs beside its line here.
+// The single definition of the fields of a lead and its parts. SQL, public JSON, OpenAPI, CSV, erasures and
+// samples are derived from it. docs/architecture.md lists what else a new field needs.
 
 const personal = { [PERSONAL]: true } as const
+
+// An import may set `dated_at`, the time at which the lead was created in another system. The column
+// `created_at` is the time at which the row was stored, so it rises with the lead's number.
+const CREATED_AT = 'coalesce(dated_at, created_at)'
 
 export const Image = Type.Object(
   {
     id: integer({ examples: [5] }),
-    name: nullableText('What it was called when it was sent.', { examples: ['Front elevation'] }),
+    name: nullableText('The name given when the file was uploaded.', { examples: ['Front elevation'] }),
     file_name: text({ examples: ['front.png'] }),
-    file_size: integer({ description: 'In bytes.', examples: [48213] }),
+    file_size: integer({ description: 'Size of the file in bytes.', examples: [48213] }),
     content_type: text({ examples: ['image/png'] }),
-    alt: nullableText('Text for those who do not see the image.'),
-    public: flag('1: anyone may read it at its url. 0: the url needs a bearer token.'),
-    processed: flag('1 when the stored file is ready.'),
-    created_at: timestamp('When it was stored.'),
-    updated_at: timestamp('When the record changed last.'),
+    alt: nullableText('Alternative text of the image.'),
+    public: flag('1 if `url` is public, 0 if `url` needs a bearer token.'),
+    processed: flag('1 if the stored file is ready, otherwise 0.'),
+    created_at: timestamp('When the file was stored.'),
+    updated_at: timestamp('When the record was last updated.'),
     url: text({
       format: 'uri',
       examples: ['https://assets.example.com/images/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'],
@@ -38,7 +42,7 @@ export const Image = Type.Object(
 )
 export type Image = Static<typeof Image>
 
-/** A lead has one customer, whose columns stand in the lead's row. */
+/** A lead has one customer, whose columns are in the lead's row. */
 export const Customer = Type.Object(
   {
     id: integer({ examples: [1], [COLUMN]: 'customer_id' }),
@@ -49,23 +53,23 @@ export const Customer = Type.Object(
       examples: ['Ada Lovelace'],
       [EXPRESSION]: `trim(concat(first_name, ' ', last_name))`,
     }),
-    company_name: nullableText('Null when no company is given.', personal),
+    company_name: nullableText("Name of the customer's company. null if no company was given.", personal),
     email: text({ examples: ['ada@example.com'], ...personal }),
-    phone: text({ description: 'As it was given.', examples: ['020 7946 0123'], ...personal }),
+    phone: text({ description: 'Telephone number, as given.', examples: ['020 7946 0123'], ...personal }),
     phone_link: text({
-      description: 'A tel: link (RFC 3966) of the first number.',
+      description: 'A tel: link (RFC 3966) for the first number in `phone`.',
       examples: ['tel:+442079460123'],
       ...personal,
     }),
-    mobile: nullableText('As it was given.', personal),
-    mobile_link: nullableText('A tel: link (RFC 3966); null when there is no mobile number.', personal),
+    mobile: nullableText('Mobile number, as given. null if no mobile number was given.', personal),
+    mobile_link: nullableText('A tel: link (RFC 3966) for `mobile`. null if `mobile` is null.', personal),
     address_1: nullableText('First line of the address.', personal),
     address_2: nullableText('Second line of the address.', personal),
     city: nullableText('City.', personal),
     county: nullableText('County.', personal),
     postcode: text({ examples: ['SW1A 1AA'], [EXPRESSION]: 'postcode' }),
-    avatar_url: nullableText('Address of a picture.', personal),
-    created_at: timestamp('When the customer was stored.', { [EXPRESSION]: 'created_at' }),
+    avatar_url: nullableText('URL of a picture of the customer.', personal),
+    created_at: timestamp('When the customer was created.', { [EXPRESSION]: CREATED_AT }),
   },
   { title: 'Customer' },
 )
@@ -77,7 +81,10 @@ const ProductStyle = Type.Object(
     name: text({ examples: ['Casement, two panes'] }),
     product: Type.Object({ name: text({ examples: ['Window'] }) }, { title: 'Product' }),
   },
-  { title: 'ProductStyle', description: 'Only in answers, never in the webhook.' },
+  {
+    title: 'ProductStyle',
+    description: 'The style of the product. Present in API responses, absent from webhooks.',
+  },
 )
 
 export const QuoteItem = Type.Object(
@@ -86,30 +93,29 @@ export const QuoteItem = Type.Object(
     quote_id: integer({ examples: [2] }),
     product_style_id: integer({ examples: [12] }),
     name: text({ examples: ['Kitchen window'], ...personal }),
-    price: integer({ description: 'In pence.', examples: [45900] }),
-    cost: nullableNumber('integer', 'In pence.'),
-    margin: nullableNumber('number', 'As it was given.'),
-    tax: nullableNumber('integer', 'An amount in pence.'),
-    minimum: nullableNumber('number', 'As it was given.'),
-    maximum: nullableNumber('number', 'As it was given.'),
+    price: integer({ description: 'Price in pence.', examples: [45900] }),
+    cost: nullableNumber('integer', 'Cost in pence.'),
+    margin: nullableNumber('number', 'Margin, as given.'),
+    tax: nullableNumber('integer', 'Tax amount in pence.'),
+    minimum: nullableNumber('number', 'Minimum, as given.'),
+    maximum: nullableNumber('number', 'Maximum, as given.'),
     format: text({ examples: ['range'], ...personal }),
-    hidden: flag('1 when the item is not shown to the customer.'),
+    hidden: flag('1 if the item is hidden from the customer, otherwise 0.'),
     status: text({ examples: ['active'], ...personal }),
-    created_at: timestamp('When the item was stored.'),
-    updated_at: timestamp('When the item changed last.'),
+    created_at: timestamp('When the item was created.'),
+    updated_at: timestamp('When the item was last updated.'),
     image: Image,
     product_style: ProductStyle,
     options: Type.Unsafe<Record<string, string | number>>({
       type: 'object',
       additionalProperties: { type: ['string', 'number'] },
-      description:
-        'Options of the product, given back as they came. Which keys there are depends on the product.',
+      description: 'Product options, returned as they were sent. The keys depend on the product.',
       examples: [{ width: 1200, height: 900, glass: 'Clear', frame_material: 'uPVC' }],
     }),
   },
   { title: 'QuoteItem' },
 )
-/** `options` is the text of its JSON: its keys keep their order and its numbers their spelling. */
+/** `options` is JSON text, so that its keys keep their order and its numbers their spelling. */
 export type QuoteItem = Omit<Static<typeof QuoteItem>, 'options'> & { options: string }
 
 export const Quote = Type.Object(
@@ -117,8 +123,8 @@ export const Quote = Type.Object(
     id: integer({ examples: [2] }),
     lead_id: integer({ examples: [1] }),
     status: text({ examples: ['complete'], ...personal }),
-    created_at: timestamp('When the quote was stored.'),
-    updated_at: timestamp('When the quote changed last.'),
+    created_at: timestamp('When the quote was created.'),
+    updated_at: timestamp('When the quote was last updated.'),
     items: Type.Array(QuoteItem),
   },
   { title: 'Quote' },
@@ -127,7 +133,7 @@ export type Quote = Omit<Static<typeof Quote>, 'items'> & { items: QuoteItem[] }
 
 const device = (what: string, example: string) =>
   text({
-    description: `${what}, read from the user agent; \`unknown\` when it can't be.`,
+    description: `${what}, detected from the user agent. \`unknown\` if detection fails.`,
     examples: [example],
     ...personal,
   })
@@ -137,21 +143,21 @@ export const LeadListItem = Type.Object(
     id: integer({ examples: [1] }),
     reference: text({
       format: 'uuid',
-      description: 'Identifies the lead in addresses.',
+      description: 'Identifies the lead in API paths.',
       examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'],
     }),
     name: text({ examples: ['New windows, front of house'], ...personal }),
-    value: integer({ description: 'In pounds (GBP).', examples: [0] }),
-    description: nullableText('Null when none was given.', personal),
+    value: integer({ description: 'Value of the lead in GBP.', examples: [0] }),
+    description: nullableText('Description of the lead. null if no description was given.', personal),
     postcode: text({ examples: ['SW1A 1AA'], ...personal }),
     user_agent: text({
-      description: "The visitor's browser.",
+      description: "User-agent string of the visitor's browser.",
       examples: ['Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0'],
       ...personal,
     }),
-    ip: text({ description: "The visitor's address.", examples: ['203.0.113.7'], ...personal }),
+    ip: text({ description: "The visitor's IP address.", examples: ['203.0.113.7'], ...personal }),
     referrer: text({ enum: VISITOR_REFERRERS, examples: ['Website'] }),
-    referrer_url: nullableText('Where the visitor came from.', personal),
+    referrer_url: nullableText('URL of the page that the visitor came from.', personal),
     device_type: device('Class of the device', 'desktop'),
     device_name: device('Name of the device', 'unknown'),
     browser: device('Browser', 'Firefox'),
@@ -160,11 +166,12 @@ export const LeadListItem = Type.Object(
     os_version: device('Version of the operating system', 'unknown'),
     status: text({ enum: LEAD_STATUSES, examples: ['open'] }),
     type: text({ examples: ['quote'] }),
-    test: flag('1 marks a test lead: made with a test token, or with the status `test`.', {
-      [EXPRESSION]: "(test OR status = 'test')::int",
-    }),
-    created_at: timestamp('When the lead was created.'),
-    updated_at: timestamp('When the lead changed last.'),
+    test: flag(
+      '1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.',
+      { [EXPRESSION]: "(test OR status = 'test')::int" },
+    ),
+    created_at: timestamp('When the lead was created.', { [EXPRESSION]: CREATED_AT }),
+    updated_at: timestamp('When the lead was last updated.'),
   },
   { title: 'LeadListItem', description: 'A lead in a list.' },
 )
@@ -178,24 +185,27 @@ export type Lead = LeadListItem & { customer: Customer; quotes: Quote[] }
 
 export type AttributeValue = string | number | boolean
 
-/** What only the management interface shows of a lead. */
+/** The fields of a lead that only the management interface shows. */
 export const ManagedFields = Type.Object({
-  external_id: nullableText('Your own id of the lead, unique in the account.', personal),
+  external_id: nullableText('Your own ID for the lead, unique in the account.', personal),
   attributes: Type.Unsafe<Record<string, AttributeValue>>({
     type: 'object',
     additionalProperties: { type: ['string', 'number', 'boolean'] },
-    description: 'What else is known of the lead, such as `utm_source`. `{}` when nothing is.',
+    description: 'Further data about the lead, such as `utm_source`. `{}` if the lead has no attributes.',
     examples: [{ utm_source: 'newsletter', returning: true }],
   }),
-  duplicate_of: nullableText('Reference of the lead that it is a duplicate of.', {
-    format: 'uuid',
-    // Not of an erased lead: its links vanish.
-    [EXPRESSION]: `(SELECT o.reference FROM leads o
+  duplicate_of: nullableText(
+    'Reference of the lead that this lead duplicates. null if this lead is not marked as a duplicate, or if the original was erased.',
+    {
+      format: 'uuid',
+      // A link to an erased lead is not shown.
+      [EXPRESSION]: `(SELECT o.reference FROM leads o
       WHERE o.account_id = l.account_id AND o.id = l.duplicate_of_id AND o.erased_at IS NULL)`,
-  }),
+    },
+  ),
 })
 
 export const ManagedLead = Type.Object(
   { ...LeadListItem.properties, ...ManagedFields.properties, customer: Customer, quotes: Type.Array(Quote) },
-  { title: 'ManagedLead', description: 'A lead with all that is kept of it.' },
+  { title: 'ManagedLead', description: 'A lead with its customer, quotes and management fields.' },
 )

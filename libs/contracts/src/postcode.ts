@@ -1,10 +1,13 @@
 import { POSTCODE } from './lead-values'
 
 const inCapitals = (text: string): string =>
-  // Only ASCII letters, because toUpperCase would make postcodes of ſ and ß.
+  // Converts only ASCII letters, because toUpperCase would also turn ſ into S and ß into SS.
   text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
-/** A postcode as it is stored: upper case, one space before its last three characters, or before the number of a BFPO. */
+/**
+ * Returns a postcode as it is stored: in upper case, with one space before its last three characters, or
+ * before the number of a BFPO.
+ */
 export const normalPostcode = (text: string): string =>
   inCapitals(text)
     .replace(/\s+/g, '')
@@ -12,22 +15,28 @@ export const normalPostcode = (text: string): string =>
 
 const LONGEST_POSTCODE = 'BFPO 9999'.length
 
-/** The postcode with a zero for a letter O, if that makes one. */
+/**
+ * Returns the valid postcode that results if one letter O is replaced with a zero. undefined if there is
+ * none.
+ */
 export const postcodeWithZero = (text: string): string | undefined => {
-  // The text may be as long as a body.
+  // Limits the work, because the text may be as long as a request body.
   if (text.length > LONGEST_POSTCODE) return undefined
   return [...text.matchAll(/O/g)]
     .map(({ index }) => `${text.slice(0, index)}0${text.slice(index + 1)}`)
     .find((postcode) => POSTCODE.test(postcode))
 }
 
-// `SW11` is an outward code, although `SW1 1AA` starts with its letters too.
+// `SW11` is read as an outward code, although it could also be the start of `SW1 1AA`.
 const OUTWARD = /^[A-Z]{1,2}[0-9]?[A-Z0-9]?$/
 
-/** What may be the start of a postcode as it is stored. */
+/** Matches the start of a stored postcode. */
 export const POSTCODE_START = /^([A-Z]{1,4}|[A-Z]{1,2}[0-9][A-Z0-9]?)( [0-9][A-Z0-9]{0,3})?$/
 
-/** The start of a postcode as it is stored: with the space, if the text goes beyond the outward code. */
+/**
+ * Returns the start of a postcode in the form in which postcodes are stored. If the text goes beyond the
+ * outward code, a space follows the outward code.
+ */
 export const postcodeBeginning = (text: string): string => {
   const letters = inCapitals(text).replace(/\s+/g, ' ')
   if (OUTWARD.test(letters)) return letters

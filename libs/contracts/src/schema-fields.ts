@@ -1,12 +1,15 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 
-// Symbols: JSON Schema documents made from these schemas do not show them.
+// These keys are symbols, so JSON Schema documents made from the schemas do not show them.
 
-/** Personal data: an erasure empties the field. */
+/** Marks personal data. An erasure empties the field. */
 export const PERSONAL = Symbol('personal')
-/** The field is read with this SQL expression of the table's row, and not written. */
+/**
+ * The SQL expression that reads the field from a row of the table. A field with an expression is never
+ * written.
+ */
 export const EXPRESSION = Symbol('expression')
-/** The column, where its name is not the field's. */
+/** The name of the column, if it differs from the name of the field. */
 export const COLUMN = Symbol('column')
 
 interface Notes {
@@ -38,23 +41,26 @@ export const timestamp = (description: string, notes: Notes = {}) =>
 export interface Field {
   name: string
   column: string
-  /** The column's type where values are inserted. */
+  /** The SQL type with which values are inserted. */
   type: 'bigint' | 'double precision' | 'boolean' | 'timestamptz' | 'uuid' | 'text'
   nullable: boolean
   personal: boolean
-  /** SQL to read it with; undefined where that is the column. */
+  /** The SQL expression that reads the field. undefined if the field is read from its column. */
   expression: string | undefined
 }
 
-const typeOf = ({ type, format, enum: words }: TSchema): Field['type'] => {
+const findColumnType = ({ type, format, enum: words }: TSchema): Field['type'] => {
   if (format === 'date-time') return 'timestamptz'
   if (format === 'uuid') return 'uuid'
   if (type === 'integer') return words ? 'boolean' : 'bigint'
   return type === 'number' ? 'double precision' : 'text'
 }
 
-/** The fields of a record that are columns of its table, in the record's order. */
-export const fieldsOf = (record: TObject): Field[] =>
+/**
+ * Lists the fields of a record that its table has, in the record's order. Fields that are objects or arrays
+ * are left out.
+ */
+export const listFields = (record: TObject): Field[] =>
   Object.entries(record.properties)
     .filter(([, { type }]) => type !== 'object' && type !== 'array')
     .map(([name, schema]) => {
@@ -63,7 +69,7 @@ export const fieldsOf = (record: TObject): Field[] =>
       return {
         name,
         column: notes[COLUMN] ?? name,
-        type: typeOf({ ...schema, type: types[0]! }),
+        type: findColumnType({ ...schema, type: types[0]! }),
         nullable: types.includes('null'),
         personal: notes[PERSONAL] === true,
         expression: notes[EXPRESSION],
@@ -78,10 +84,10 @@ export const fieldNames = (schema: TSchema): unknown =>
         fieldNames(field),
       ])
 
-/** A record made of the examples of its schema, without the fields of `without`, at any depth. */
-export const exampleOf = (schema: TSchema, without: string[] = []): unknown => {
-  if (schema['type'] === 'array') return [exampleOf(schema['items'], without)]
+/** Builds a record from the examples in its schema. Leaves out the fields in `without`, at any depth. */
+export const buildExampleRecord = (schema: TSchema, without: string[] = []): unknown => {
+  if (schema['type'] === 'array') return [buildExampleRecord(schema['items'], without)]
   if (!schema['properties']) return schema['examples'][0]
   const fields = Object.entries<TSchema>(schema['properties']).filter(([name]) => !without.includes(name))
-  return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, without)]))
+  return Object.fromEntries(fields.map(([name, field]) => [name, buildExampleRecord(field, without)]))
 }

@@ -1,4 +1,4 @@
-/** What a token may do. */
+/** The scopes that callers of the API can give to a token. */
 export const SCOPES = [
   'leads',
   'leads:read',
@@ -11,15 +11,18 @@ export const SCOPES = [
 
 export type Scope = (typeof SCOPES)[number]
 
-/** The scopes that another includes. */
+/** The scopes that a scope includes. */
 const INCLUDES: Partial<Record<string, readonly Scope[]>> = {
   leads: ['leads:read', 'leads:create'],
   manage: ['manage:read', 'webhooks', 'events:read'],
 }
 
-/** Whether a token with the scopes may do what needs one of `needed`. */
+/** Returns whether one of the scopes is in `needed`, or includes a scope in `needed`. */
 export const grants = (scopes: readonly string[], needed: readonly string[]): boolean =>
   scopes.some((held) => needed.some((scope) => scope === held || INCLUDES[held]?.includes(scope as Scope)))
 
-/** The scope of a portal link: it opens the session and nothing else. No token can be created with it. */
+/**
+ * The scope of a portal link, which can only open its session. Callers of the API cannot request this
+ * scope.
+ */
 export const PORTAL_LINK = 'portal-link'

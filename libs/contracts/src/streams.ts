@@ -3,37 +3,57 @@ export const LEADS_STREAM = {
   subjects: { events: 'leads.events', notifications: 'notifications.requested' },
 } as const
 
-/** Core NATS, outside the stream: each message is the JSON array of the accounts whose log has new events. Losing one costs time alone. */
+/**
+ * A subject of core NATS, outside the stream. Each message is a JSON array of the accounts whose log has
+ * new events. A lost message only delays readers.
+ */
 export const LOGGED_SUBJECT = 'log.stored'
 
-/** The stream takes each id once: an event that is published again, after its message number `lost` was lost, has another. */
-export const messageIdOf = (eventId: string, lost: number | null = null): string =>
-  lost === null ? eventId : `${eventId}:${lost}`
+/**
+ * Returns the id of a message of an event. The stream drops an id that it has seen within
+ * `duplicate_window`, so each repetition needs a new id. `repetition` counts the repetitions, and is 0 for
+ * the first message.
+ */
+export const buildMessageId = (eventId: string, repetition: number): string =>
+  repetition === 0 ? eventId : `${eventId}:${repetition}`
 
-export const eventIdOf = (messageId: string): string => messageId.split(':', 1)[0]!
+/** Returns the id of the event that a message id was built for. */
+export const readEventId = (messageId: string): string => messageId.split(':', 1)[0]!
 
-/** A pipe: PostgreSQL keeps what the consumer has not stored, and the sweep publishes lost events again. The oldest goes first. */
+/**
+ * The stream only transports events: the outbox keeps each event until webhook-service has stored it. A
+ * full stream drops its oldest messages.
+ */
 export const LEADS_STREAM_CONFIG = {
   name: LEADS_STREAM.name,
   subjects: Object.values(LEADS_STREAM.subjects),
   retention: 'limits' as const,
   storage: 'file' as const,
   discard: 'old' as const,
-  // In nanoseconds, as the window.
+  // In nanoseconds, like duplicate_window.
   max_age: 3600 * 1_000_000_000,
-  // Some 400,000 ordinary events, or 500 of the largest. nats-server refuses a stream that may outgrow its own store, which
-  // is three quarters of the free disk unless its configuration says otherwise: this fits a disk with 700 MB free.
+  // Room for some 400,000 ordinary events, or 500 of the largest. nats-server refuses a stream that may
+  // outgrow the server's own limit. By default the limit is three quarters of the free disk space, so the
+  // stream needs a disk with 720 MB free.
   max_bytes: 512 * 1024 * 1024,
-  // For a publisher that heard no acknowledgement and tries again. Consumers drop duplicates by event id anyway.
+  // Drops the second message of a publisher that missed an acknowledgement and published again. The outbox
+  // waits for the same time before it first checks whether the event was stored. Consumers drop duplicates by
+  // event id anyway.
   duplicate_window: 10 * 1_000_000_000,
 }
 
-/** The same with a number of replicas. Without one the stream keeps what it has; a new one has one. */
+/**
+ * Returns the configuration with a number of replicas. If none is given, an existing stream keeps its
+ * replicas, and a new stream has one.
+ */
 export const leadsStreamConfig = (replicas: number | undefined) => ({
   ...LEADS_STREAM_CONFIG,
   ...(replicas !== undefined && { num_replicas: replicas }),
 })
 
-/** The durable consumers that all copies of webhook-service share. What waits for a mail server does not hold up webhooks. */
+/**
+ * The durable consumers that all copies of webhook-service share. Notifications have a separate consumer,
+ * so that a slow mail server does not hold up webhooks.
+ */
 export const WEBHOOK_CONSUMER = 'webhook-service'
 export const NOTIFICATION_CONSUMER = 'webhook-service-notifications'

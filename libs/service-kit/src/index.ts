@@ -1,4 +1,5 @@
-// By name: with `*`, a bundle loads a file with all it needs, such as PostgreSQL's client, wherever anything of this list is used.
+// Exports these files by name. With `*`, a bundle that uses anything from this file would load the whole
+// exported file and its imports, such as PostgreSQL's client.
 export {
   AUDIT_LIMIT,
   AUDIT_TABLE,
@@ -12,7 +13,6 @@ export {
   addPoolMetrics,
   connectDatabase,
   type Database,
-  isoMicroseconds,
   type OpenTransaction,
   type Query,
   type Transaction,
@@ -21,26 +21,39 @@ export {
 export {
   databaseFailure,
   databaseUnavailable,
-  isInvalidTime,
   isRefusedValue,
   isTimedOut,
   isUnusable,
   violatedConstraint,
 } from './database/failure'
+export { type Answer, answerUnderKey, resolveKeys, saveAnswers } from './database/idempotency'
+export { hasEnded } from './database/leases'
 export { type Migration, migrate, untilMigrated } from './database/migrate'
+export { checkDatabase, isoMicroseconds } from './database/parsers'
 export { oldKeys, type Pruned, startPruning } from './database/pruning'
 export { type DatabaseServer, databaseServer } from './database/server'
-export { columnsOf, statement, theRow } from './database/statement'
-export { answerEach, connectBatches } from './grpc/batches'
+export {
+  type Column,
+  columnsByName,
+  defineInsert,
+  splitIntoColumns,
+  statement,
+  theRow,
+} from './database/statement'
+export { createClockWatch, WATCH_CLOCK_EVERY_MS } from './database/watch-clock'
+export { answerEach, connectBatches, findDeadline, unlessTimedOut } from './grpc/batches'
 export * from './grpc/calls'
 export { type CallLimits, connectGrpc } from './grpc/client'
-export { isUnimplemented } from './grpc/errors'
-export { createGrpcServer, type GrpcServer } from './grpc/server'
-export { errorOfStatus, statusOf } from './grpc/status'
+export { readRpcStatus, toRpcStatus } from './grpc/errors'
+export { type BoundContext, createGrpcServer, type GrpcServer } from './grpc/server'
 export * from './http/problem'
 export * from './http/serve-http'
 export { connectNats, ensureStream } from './nats/connect-nats'
+export { createDeleteMessage, type DeleteMessage, type EventMessage } from './nats/delete-message'
+export { limitRepeats, type RepeatLimit } from './process/limit-repeats'
 export { createBatcher } from './queues/batcher'
-export { createFairQueue } from './queues/fair-queue'
+export { createFairQueue, createTurns, type RunInTurn } from './queues/fair-queue'
 export * from './queues/queue-meters'
 export * from './runtime'
+export { newEventId } from './text/new-event-id'
+export { decodeWindows1252 } from './text/windows-1252'

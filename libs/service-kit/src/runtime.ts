@@ -1,5 +1,5 @@
-// What a process needs whatever it speaks. Main files and settings import this file alone: settings are then checked without
-// loading gRPC and PostgreSQL.
+// The code that every process needs, whatever its protocol. Main files and settings import only this file,
+// so that settings are checked without loading gRPC and PostgreSQL.
 
 export * from '@leadwire/settings'
 export * from './errors/service-error'

@@ -20,7 +20,7 @@ import {
 const durations = makeValidator<number[]>((text) => parseList(text).map(parseDuration))
 const list = makeValidator<string[]>(parseList)
 
-test('every error is named at once', () => {
+test('all errors are reported at once', () => {
   const read = () =>
     readConfig(
       { PORT: '70000', TIMEOUT: 'soon', SCHEDULE: '60s,never' },
@@ -59,14 +59,14 @@ describe('a setting in a file', () => {
   afterAll(() => rmSync(folder, { recursive: true }))
   const specs = { SECRET: str(), LEVEL: str({ default: 'info' }) }
 
-  test('is what the file holds, without the line end', () => {
+  test('has the content of the file without the line end', () => {
     expect(readConfig({ SECRET_FILE: file, SECRET: '', LEVEL_FILE: '' }, specs)).toEqual({
       SECRET: 'two words',
       LEVEL: 'info',
     })
   })
 
-  test('is read again whenever it is asked for, and stays while its file holds nothing valid', () => {
+  test('is read again at each access, and keeps its value while the file has no valid content', () => {
     const changing = join(folder, 'changing')
     const write = (text: string) => writeFileSync(changing, text)
     write('1m\n')
@@ -87,9 +87,9 @@ describe('a setting in a file', () => {
 
   test.each([
     ['holds nothing', () => file, '\n', 'is empty'],
-    ['is too big', () => file, 'x'.repeat(65_537), 'is no file of at most 65536 bytes'],
-    ['is a folder', () => folder, 'two words\n', 'is no file of at most 65536 bytes'],
-  ])('is refused when the file %s', (_, path, text, why) => {
+    ['is too big', () => file, 'x'.repeat(65_537), 'is not a file of at most 65536 bytes'],
+    ['is a folder', () => folder, 'two words\n', 'is not a file of at most 65536 bytes'],
+  ])('is an error if the file %s', (_, path, text, why) => {
     writeFileSync(file, text)
     const errors = { SECRET: `SECRET_FILE can't be read: ${path()} ${why}` }
     expect(() => readConfig({ SECRET_FILE: path() }, { SECRET: str() })).toThrow(
@@ -98,7 +98,7 @@ describe('a setting in a file', () => {
     writeFileSync(file, 'two words\n')
   })
 
-  test('is refused when the file is not there, or when both are set, together with the other errors', () => {
+  test('is an error if the file is missing or both are set, reported together with the other errors', () => {
     const missing = join(folder, 'missing')
     try {
       readConfig({ SECRET_FILE: missing, LEVEL_FILE: file, LEVEL: 'warn' }, { ...specs, PORT: port() })
@@ -123,7 +123,7 @@ test.each([
   [{ BYTES: '5001' }, 'BYTES'],
   [{ LEVEL: 'loud' }, 'LEVEL'],
   [{ ZONE: 'Mars/Olympus' }, 'ZONE'],
-])('%j is refused by its name', (env, name) => {
+])('%j is an error that names the setting', (env, name) => {
   const specs = {
     POOL: poolSize(),
     BYTES: count({ default: 100, min: 100, max: 5000 }),
@@ -139,11 +139,11 @@ test.each([
   }
 })
 
-test('an address for traces that OpenTelemetry would ignore is an error', () => {
+test('a collector URL that OpenTelemetry would ignore is an error', () => {
   expect(() => readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, traceSettings())).toThrow(
     expect.objectContaining({
       errors: {
-        OTEL_EXPORTER_OTLP_ENDPOINT: '"collector:4318" is no address such as http://collector:4318',
+        OTEL_EXPORTER_OTLP_ENDPOINT: '"collector:4318" is not an address such as http://collector:4318',
       },
     }),
   )

@@ -8,6 +8,7 @@ export { bool, host, makeValidator, port, type Spec, str }
 /** The version of Leadwire, as in the User-Agent of webhooks and in the OpenAPI document. */
 export const VERSION: string = version
 
+/** Thrown for invalid settings. `errors` maps the name of each invalid setting to its error. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   constructor(readonly errors: Record<string, string>) {
@@ -21,25 +22,26 @@ export class ConfigError extends Error {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-// PostgreSQL has no time before 4713 BC, and Date none after the year 275760.
+// Keeps now ± duration within the dates of PostgreSQL (from 4713 BC) and of Date (until the year 275760).
 const MAX_DAYS = 36_500
 
-/** Milliseconds of `500ms`, `10s`, `5m`, `1h`, `30d`. Throws a TypeError, also for more than `36500d`. */
+/** Returns the milliseconds of `500ms`, `10s`, `5m`, `1h` or `30d`. Throws a TypeError above `36500d`. */
 export const parseDuration = (text: string): number => {
   const match = /^(\d+)(ms|s|m|h|d)$/.exec(text.trim())
-  if (!match) throw new TypeError(`"${text}" is no duration such as 500ms, 10s, 5m, 1h`)
+  if (!match) throw new TypeError(`"${text}" is not a duration such as 500ms, 10s, 5m, 1h`)
   const ms = Number(match[1]) * UNITS[match[2]!]!
   if (ms > MAX_DAYS * UNITS['d']!) throw new TypeError(`"${text}" is more than ${MAX_DAYS}d`)
   return ms
 }
 
+/** Returns the non-empty entries of a comma-separated list. */
 export const parseList = (text: string): string[] =>
   text
     .trim()
     .split(/\s*,\s*/)
     .filter(Boolean)
 
-/** An address or a CIDR range. */
+/** Whether `entry` is an IP address or a CIDR range. */
 export const isRange = (entry: string): boolean => {
   const [address = '', bits, ...rest] = entry.split('/')
   const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -48,15 +50,16 @@ export const isRange = (entry: string): boolean => {
   )
 }
 
-export const entriesOf = (isEntry: (entry: string) => boolean, expected: string) =>
+/** Returns a validator of comma-separated lists. `expected` names an entry in errors, with an article. */
+export const makeListValidator = (isEntry: (entry: string) => boolean, expected: string) =>
   makeValidator<string[]>((text) => {
     const entries = parseList(text)
-    const wrong = entries.filter((entry) => !isEntry(entry))
-    if (wrong.length > 0) throw new TypeError(`no ${expected}: ${wrong.join(', ')}`)
+    const invalid = entries.filter((entry) => !isEntry(entry))
+    if (invalid.length > 0) throw new TypeError(`not ${expected}: ${invalid.join(', ')}`)
     return entries
   })
 
-/** In milliseconds. */
+/** A duration within bounds, in milliseconds. */
 const duration = (least: string, most?: string) =>
   makeValidator<number>((text) => {
     const ms = parseDuration(text)
@@ -65,46 +68,53 @@ const duration = (least: string, most?: string) =>
     return ms
   })
 
-/** How long an attempt may take. */
+/** The time limit of an attempt. */
 export const timeout = duration('100ms', '1h')
 
-/** How long rows are kept. Longer than the stream keeps an event: a redelivered one must be known. */
+/**
+ * The time that rows are kept. At least 2 h: the stream keeps a message for one hour, and its row must exist
+ * until then, so that a redelivered message is recognised.
+ */
 export const retention = duration('2h')
 
 export const logLevel = () =>
   str({ default: 'info', choices: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] })
 
-/** One that may be absent. */
+/** An optional secret. */
 export const secret = () => str({ default: undefined }) as Spec<string | undefined>
 
 const collectorUrl = makeValidator<string | undefined>((text) => {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text
-  throw new TypeError(`"${text}" is no address such as http://collector:4318`)
+  throw new TypeError(`"${text}" is not an address such as http://collector:4318`)
 })
 
-/** Where traces are sent, such as http://collector:4318. Without it there are none. OpenTelemetry reads its other settings. */
+/** The collector of traces. Without it no traces are made. OpenTelemetry reads its other settings itself. */
 export const traceSettings = () => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }),
   OTEL_EXPORTER_OTLP_HEADERS: secret(),
 })
 
+/** A whole number from `min` to `max`. */
 export const count = (spec: { default?: number | undefined; min?: number; max?: number } = {}) => {
   const { min = 1, max = 999_999, ...rest } = spec
   return makeValidator<number>((text) => {
     const number = Number(text)
     if (/^\d{1,15}$/.test(text) && number >= min && number <= max) return number
-    throw new TypeError(`"${text}" is no whole number from ${min} to ${max}`)
+    throw new TypeError(`"${text}" is not a whole number from ${min} to ${max}`)
   })(rest as { default: number })
 }
 
-export const timeZone = makeValidator<string>(
-  (text) => new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone && text,
-)
+/** An IANA time zone. */
+export const timeZone = makeValidator<string>((text) => {
+  // Throws a RangeError that names an unknown time zone.
+  new Intl.DateTimeFormat('en', { timeZone: text })
+  return text
+})
 
 export const poolSize = () => count({ default: 10, max: 1000 })
 
-// envalid's own message for a missing setting is its description, or the word "undefined" without one.
-const errorOf = (error: Error): string =>
+// envalid's message for a missing setting is the setting's description, or "undefined" if it has none.
+const describeError = (error: Error): string =>
   error instanceof EnvMissingError
     ? `is missing: ${error.message}`.replace(/: undefined$/, '')
     : error.message
@@ -112,17 +122,18 @@ const errorOf = (error: Error): string =>
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * The setting, or the text of the file that `NAME_FILE` names: `docker inspect` shows an environment. An empty variable counts as
- * unset: compose files and charts pass `NAME=`. Throws a TypeError.
+ * Returns the value of a setting, or the content of the file that `NAME_FILE` names. (Files keep secrets out
+ * of the environment, which `docker inspect` shows.) An empty variable counts as unset, because compose files
+ * and charts pass `NAME=`. Throws a TypeError if both are set or the file can't be read.
  */
-export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
+export const readSetting = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const file = env[`${name}_FILE`]
   if (!file) return env[name] || undefined
-  if (env[name]) throw new TypeError(`is set twice, by ${name}_FILE too`)
+  if (env[name]) throw new TypeError(`is set twice: remove ${name} or ${name}_FILE`)
   try {
     const stat = statSync(file)
     if (!stat.isFile() || stat.size > MAX_FILE_BYTES)
-      throw new TypeError(`${file} is no file of at most ${MAX_FILE_BYTES} bytes`)
+      throw new TypeError(`${file} is not a file of at most ${MAX_FILE_BYTES} bytes`)
     const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     if (text === '') throw new TypeError(`${file} is empty`)
     return text
@@ -134,7 +145,7 @@ export const settingOf = (env: NodeJS.ProcessEnv, name: string): string | undefi
 export const isSet = (env: NodeJS.ProcessEnv, name: string): boolean =>
   Boolean(env[name] || env[`${name}_FILE`])
 
-/** What `read` returns; undefined where it throws. */
+/** Returns the result of `read`, or undefined if `read` throws. */
 export const whenValid = <T>(read: () => T): T | undefined => {
   try {
     return read()
@@ -143,23 +154,30 @@ export const whenValid = <T>(read: () => T): T | undefined => {
   }
 }
 
-export const settingBeside = (env: NodeJS.ProcessEnv, name: string): string =>
-  whenValid(() => settingOf(env, name)) ?? ''
+/**
+ * Returns a setting that the check of another one depends on, or `''` if that setting is missing or
+ * unreadable.
+ */
+export const readRelatedSetting = (env: NodeJS.ProcessEnv, name: string): string =>
+  whenValid(() => readSetting(env, name)) ?? ''
 
-/** The port of /healthz, /readyz and /metrics, not that of the server at `other`. */
+/** The port of /healthz, /readyz and /metrics. It must differ from the port in the setting `other`. */
 export const healthPort = (env: NodeJS.ProcessEnv, other: string, otherDefault?: number) => {
   const spec = port()
   return makeValidator<number>((text) => {
     const number = spec._parse(text)
-    if (number === Number(settingBeside(env, other) || otherDefault))
-      throw new TypeError(`${number} is the port of ${other}, too`)
+    if (number === Number(readRelatedSetting(env, other) || otherDefault))
+      throw new TypeError(`${number} is also the port of ${other}`)
     return number
   })()
 }
 
-/** A value, or what is asked for it each time it is needed: a setting in a file changes while the service runs. */
+/**
+ * A value, or a function that returns the current one: a setting in a file may change while the service runs.
+ */
 export type Live<T> = T | (() => T)
 
+/** Returns the current value. */
 export const current = <T>(live: Live<T>): T => (live instanceof Function ? live() : live)
 
 const readOnce = <T extends object>(
@@ -170,7 +188,7 @@ const readOnce = <T extends object>(
   const given: NodeJS.ProcessEnv = {}
   for (const name of Object.keys(specs)) {
     try {
-      const value = settingOf(env, name)
+      const value = readSetting(env, name)
       if (value !== undefined) given[name] = value
     } catch (error) {
       errors[name] = (error as TypeError).message
@@ -179,15 +197,16 @@ const readOnce = <T extends object>(
   return cleanEnv<T>(given, specs as never, {
     reporter: ({ errors: malformed }) => {
       for (const [name, error] of Object.entries(malformed as Record<string, Error>))
-        errors[name] ??= errorOf(error)
+        errors[name] ??= describeError(error)
       if (Object.keys(errors).length > 0) throw new ConfigError(errors)
     },
   }) as Readonly<T>
 }
 
 /**
- * Throws a ConfigError that names every missing or malformed setting. A setting in a file is read again whenever the result is asked
- * for it; while the file can't be read, or holds nothing valid, the last value stays.
+ * Reads and validates settings. Throws a ConfigError that names every missing or invalid setting. A setting
+ * in a file is read again at each access to its property. While the file can't be read or its content is
+ * invalid, the property keeps its last value, and a warning names the setting once.
  */
 export const readConfig = <T extends object>(
   env: NodeJS.ProcessEnv,
@@ -195,7 +214,8 @@ export const readConfig = <T extends object>(
 ): Readonly<T> => {
   const config = { ...readOnce(env, specs) }
   for (const name of Object.keys(specs).filter((each) => env[`${each}_FILE`]) as (keyof T)[]) {
-    let [value, warned] = [config[name], '']
+    let value = config[name]
+    let warned = ''
     const get = () => {
       try {
         value = readOnce<Pick<T, typeof name>>(env, { [name]: specs[name] } as never)[name]

@@ -2,9 +2,11 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { makeValidator, type Spec, whenValid } from './config'
 
+// The functions named `read…` throw a TypeError if a file can't be read, or if its certificate is not valid
+// today.
+
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g
 
-// These throw a TypeError for what can't be read, and for what is not valid today.
 const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pem: string; parsed: T } => {
   let pem: string
   try {
@@ -17,7 +19,8 @@ const readPem = <T>(path: string, kind: string, parse: (pem: string) => T): { pe
   return { pem, parsed }
 }
 
-const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefined => {
+/** Returns why a certificate is not valid today, or undefined if it is valid. */
+const explainInvalid = ({ validFrom, validTo }: X509Certificate): string | undefined => {
   if (Date.now() > Date.parse(validTo)) return `expired on ${new Date(validTo).toISOString()}`
   if (Date.now() < Date.parse(validFrom)) return `is not valid before ${new Date(validFrom).toISOString()}`
   return undefined
@@ -25,7 +28,7 @@ const whyNotValid = ({ validFrom, validTo }: X509Certificate): string | undefine
 
 export const readCertificate = (path: string): { pem: string; certificate: X509Certificate } => {
   const { pem, parsed: certificate } = readPem(path, 'certificate', (text) => new X509Certificate(text))
-  const why = whyNotValid(certificate)
+  const why = explainInvalid(certificate)
   if (why) throw new TypeError(`the certificate in ${path} ${why}`)
   return { pem, certificate }
 }
@@ -33,21 +36,21 @@ export const readCertificate = (path: string): { pem: string; certificate: X509C
 export const readKey = (path: string, certificate: X509Certificate): string => {
   const { pem, parsed: key } = readPem(path, 'private key without a passphrase', createPrivateKey)
   if (!certificate.checkPrivateKey(key))
-    throw new TypeError(`the key in ${path} is not that of the certificate`)
+    throw new TypeError(`the key in ${path} does not match the certificate`)
   return pem
 }
 
-/** One of them must be valid today. */
+/** Returns the certificates of the authorities in PEM. At least one of them must be valid today. */
 export const readAuthorities = (path: string): string => {
   const { pem, parsed: certificates } = readPem(path, 'certificate', (text) =>
     text.match(CERTIFICATE)!.map((one) => new X509Certificate(one)),
   )
-  const whys = certificates.map(whyNotValid)
+  const whys = certificates.map(explainInvalid)
   if (whys.every((why) => why !== undefined)) throw new TypeError(`the certificate in ${path} ${whys[0]}`)
   return pem
 }
 
-/** The files of mutual TLS between services: all, or none. */
+/** The files of mutual TLS between services. Either all are set or none. */
 const FILES = ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'] as const
 
 export type TlsConfig = Record<(typeof FILES)[number] | 'TLS_SERVER_NAME', string | undefined>
@@ -62,7 +65,10 @@ const checked = (read: (path: string) => unknown, spec: { desc: string } | typeo
     return path
   })(spec as { desc: string }) as Spec<string | undefined>
 
-/** This service's certificate and key, as server and as client, and the authorities of its peers. If one is set, all are needed. */
+/**
+ * The certificate and key that this service uses as server and as client, and the authorities of its peers.
+ * If one of them is set, all are required.
+ */
 export const tlsSettings = (env: NodeJS.ProcessEnv) => {
   const isWanted = hasTls(env) || Boolean(env['TLS_SERVER_NAME'])
   const spec = isWanted ? { desc: `TLS between services needs ${FILES.join(', ')}` } : OPTIONAL
@@ -78,36 +84,39 @@ export const tlsSettings = (env: NodeJS.ProcessEnv) => {
   }
 }
 
-/** The authorities of one server; Node's own without it. An error where that server is used without TLS. */
+/**
+ * A file with the authorities that check the certificate of one server. Default: Node's own authorities.
+ * Setting the file is an error if that server is used without TLS.
+ */
 export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) =>
   checked((path) => {
-    if (!isUsed) throw new TypeError(`is of no use ${unless}`)
+    if (!isUsed) throw new TypeError(`has no effect ${unless}`)
     readAuthorities(path)
   }, OPTIONAL)
 
-// Those of PostgreSQL, and one of its client for Node.
+// The modes of PostgreSQL, and `no-verify` of its client for Node.
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
-/** The query of DATABASE_URL, with PostgreSQL's own names of these files. */
+/** Checks the query of DATABASE_URL, which names certificate files in PostgreSQL's own parameters. */
 const checkDatabaseQuery = (query: URLSearchParams): void => {
   const [mode, ca, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map((name) => query.get(name))
-  if (mode && !SSL_MODES.includes(mode)) throw new TypeError(`sslmode is none of ${SSL_MODES.join(', ')}`)
+  if (mode && !SSL_MODES.includes(mode)) throw new TypeError(`sslmode must be one of ${SSL_MODES.join(', ')}`)
   if (!/^(true|false)$/.test(query.get('pgbouncer') ?? 'false'))
-    throw new TypeError('pgbouncer is neither true nor false')
+    throw new TypeError('pgbouncer must be true or false')
   if (!ca && !cert && !key) return
-  if (mode === 'disable') throw new TypeError('sslmode=disable makes no use of certificates')
-  if (Boolean(cert) !== Boolean(key)) throw new TypeError('sslcert and sslkey need each other')
+  if (mode === 'disable') throw new TypeError('sslmode=disable ignores certificates: remove one or the other')
+  if (Boolean(cert) !== Boolean(key)) throw new TypeError('sslcert and sslkey must be set together')
   if (ca) readAuthorities(ca)
   if (cert && key) readKey(key, readCertificate(cert).certificate)
 }
 
-/** The setting of a database: `postgresql://user:password@host:5432/name`. No error shows the password. */
+/** The address of a database: `postgresql://user:password@host:5432/name`. Errors never show the password. */
 export const databaseUrl = makeValidator<string>((text) => {
-  // Without a host the query has a socket's folder.
+  // A URL without a host is valid: its query then names the folder of a socket.
   const withHost = text.replace('@/', '@localhost/')
   const url = URL.canParse(withHost) ? new URL(withHost) : undefined
   if (!url || !/^postgres(ql)?:\/\//.test(text) || url.port === '0')
-    throw new TypeError('is no postgresql://user:password@host:5432/name URL')
+    throw new TypeError('is not a postgresql://user:password@host:5432/name URL')
   if (whenValid(() => decodeURIComponent(`${url.username}${url.password}`)) === undefined)
     throw new TypeError('has a user or password that is not percent-encoded: write % as %25')
   checkDatabaseQuery(url.searchParams)
@@ -119,13 +128,20 @@ const isOrigin = (text: string, protocol: string): boolean => {
   return url?.protocol === protocol && url.href === `${url.origin}/`
 }
 
-/** The addresses of a service's copies over HTTP, separated by commas: https with the settings of TLS, else http. */
+/**
+ * The HTTP addresses of a service's copies, separated by commas: https if the TLS_* settings are set, else
+ * http.
+ */
 export const httpUrls = (env: NodeJS.ProcessEnv) =>
   makeValidator<URL[]>((text) => {
-    const [protocol, why] = hasTls(env) ? ['https:', ', as the settings TLS_* are there'] : ['http:', '']
+    const withTls = hasTls(env)
+    const protocol = withTls ? 'https:' : 'http:'
     const urls = text.split(',').map((url) => url.trim())
-    const wrong = urls.filter((url) => !isOrigin(url, protocol))
-    if (wrong.length > 0)
-      throw new TypeError(`no address such as ${protocol}//files-service:4000${why}: ${wrong.join(', ')}`)
+    const invalid = urls.filter((url) => !isOrigin(url, protocol))
+    const reason = withTls ? ' (https because TLS_* is set)' : ''
+    if (invalid.length > 0)
+      throw new TypeError(
+        `not an address such as ${protocol}//files-service:4000${reason}: ${invalid.join(', ')}`,
+      )
     return urls.map((url) => new URL(url))
   })()

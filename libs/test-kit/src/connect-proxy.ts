@@ -2,27 +2,30 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
-/** How the proxy treats a CONNECT: with a tunnel, with a status, or with no answer at all. */
+/** How the proxy responds to a CONNECT: with a tunnel, with a status, or never. */
 export type ConnectAnswer = 'tunnel' | 'hang' | number
 
 export type ConnectProxy = {
-  /** With the credentials, if it asks for any. */
+  /** The proxy's URL, with the credentials if the proxy requires any. */
   url: string
-  /** What each CONNECT named, oldest first. */
+  /** The target of each CONNECT (`host:port`), oldest first. */
   targets: string[]
-  /** The connections that are open. */
+  /** The open connections from clients. */
   open: Set<Socket>
-  /** What each further CONNECT with the right credentials gets. */
+  /** Sets the response to each further CONNECT with the right credentials. */
   answerWith(answer: ConnectAnswer | ((target: string) => ConnectAnswer)): void
   stop(): Promise<void>
 }
 
-/** A real HTTP proxy that makes tunnels and nothing else. With `tls` it speaks TLS, at the name `localhost`. */
+/**
+ * Starts a real HTTP proxy that only opens tunnels. With `tls`, clients connect to it over TLS, under the
+ * name `localhost`.
+ */
 export async function startConnectProxy({
   credentials,
   tls,
 }: {
-  /** `user:password`, as URLs have them. */
+  /** `user:password`, percent-encoded as in a URL. */
   credentials?: string
   tls?: { cert: string; key: string }
 } = {}): Promise<ConnectProxy> {
@@ -40,7 +43,7 @@ export async function startConnectProxy({
     targets.push(target)
     const isKnown = headers['proxy-authorization'] === expected
     const answer = isKnown ? choose(target) : 407
-    // Node's server leaves a connection half open.
+    // Ends the connection when the client does, because Node's server would leave it half open.
     if (answer === 'hang') return void client.on('end', () => client.end()).resume()
     if (answer !== 'tunnel') return void client.end(`HTTP/1.1 ${answer} No\r\n\r\n`)
     const { hostname, port } = new URL(`http://${target}`)

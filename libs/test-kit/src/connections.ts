@@ -4,9 +4,11 @@ import { eventually } from '@leadwire/embedded'
 const ESTABLISHED = '01'
 
 /**
- * To be called before a copy is stopped; what it resolves to waits, once the copy is back, until as many callers are connected to it as
- * before, or to each of its peers: a caller that has just replaced a connection has two for a while. An orchestrator waits like this between two copies (minReadySeconds): only a copy that is connected can take the other's
- * work.
+ * Counts the callers that are connected to a copy. Call it before the copy stops. Resolves with a function to
+ * call after the copy has started again. That function waits until enough callers are connected: as many as
+ * before, or as many as the peer with the fewest callers has. (A caller that has just replaced a connection
+ * has two for a while.) Only a connected copy can take over the work of another copy. For the same reason, a
+ * rollout waits between two copies (minReadySeconds).
  */
 export async function watchCallers(
   { grpc }: { grpc: string | null },
@@ -23,8 +25,8 @@ export async function watchCallers(
 }
 
 /**
- * How many TCP connections over IPv4 a server of this machine has, whose port is the address's (`host:port`). Zero where
- * the system has no /proc/net/tcp (proc(5)).
+ * Counts the established TCP connections over IPv4 on the port in `address` (`host:port`) of this machine.
+ * Returns 0 if the system has no /proc/net/tcp (proc(5)).
  */
 async function connectionsTo(address: string): Promise<number> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1))

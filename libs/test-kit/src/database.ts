@@ -6,15 +6,18 @@ export type TestDatabase = {
   name: string
   /** A superuser's URL, over TCP. */
   url: string
-  /** The same, encrypted. */
+  /** The same URL with TLS. */
   tlsUrl: string
-  /** Ends every connection to it and removes it. What is not dropped goes with the server when the run ends. */
+  /**
+   * Closes all connections to the database and drops it. A database that is not dropped disappears with the
+   * server when the run ends.
+   */
   drop(): Promise<void>
 }
 
 /**
- * A fresh, empty database, or a copy of `template` (see `createTemplateDatabase`), in about 20 ms. `server` is a superuser's URL
- * of a server other than that of all specs.
+ * Creates an empty database, or a copy of `template` (see `createTemplateDatabase`), in about 20 ms. `server`
+ * is a superuser's URL. By default it is that of the server that all specs share.
  */
 export async function createDatabase({
   name = 'spec',
@@ -27,7 +30,7 @@ export async function createDatabase({
 } = {}): Promise<TestDatabase> {
   const unique = `${name}_${randomUUID().slice(0, 8)}`
   await asAdmin(server, async (admin) => {
-    // Costs half of what a copy through the log does.
+    // Copies files, which takes half as long as a copy through the write-ahead log.
     const source = template ? ` template ${admin.escapeIdentifier(template)} strategy file_copy` : ''
     await admin.query(`create database ${admin.escapeIdentifier(unique)}${source}`)
   })
@@ -37,13 +40,13 @@ export async function createDatabase({
     })
   const url = new URL(server)
   url.pathname = `/${unique}`
-  return { name: unique, url: url.href, tlsUrl: tlsUrlOf(url), drop }
+  return { name: unique, url: url.href, tlsUrl: renderTlsUrl(url), drop }
 }
 
 /**
- * A database that others are copied from: `prepare` (migrations, say) runs once in the whole jest run, whichever worker
- * comes first. It must close its connections: PostgreSQL copies no database that is in use.
- * @returns the name to give `createDatabase` as `template`
+ * Creates a database that others are copied from. `prepare` (migrations, for example) runs once in the whole
+ * jest run, in the worker that comes first. It must close its connections, because PostgreSQL does not copy a
+ * database that is in use. Resolves with the name to pass to `createDatabase` as `template`.
  */
 export async function createTemplateDatabase(
   key: string,
@@ -63,7 +66,9 @@ export async function createTemplateDatabase(
   return name
 }
 
-/** Ends every session of a database from the server's side, as a fail-over would; clients see code 57P01. */
+/**
+ * Ends every session of a database from the server's side, as a fail-over would. Clients see the code 57P01.
+ */
 export async function cutConnections({ name, url }: TestDatabase): Promise<void> {
   const server = new URL(url)
   server.pathname = '/postgres'
@@ -82,7 +87,7 @@ export async function asAdmin(server: string, work: (admin: Client) => Promise<v
   }
 }
 
-function tlsUrlOf(plain: URL): string {
+function renderTlsUrl(plain: URL): string {
   const url = new URL(plain)
   url.searchParams.set('sslmode', 'verify-full')
   url.searchParams.set('sslrootcert', fromGlobalSetup('LEADWIRE_TEST_POSTGRES_CA'))

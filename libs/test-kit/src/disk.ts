@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 
 export type TestDisk = {
   path: string
-  /** Takes all the room that is left. */
+  /** Uses up all free space. */
   fill(): Promise<void>
-  /** Gives it back. */
+  /** Frees the space that `fill` has used. */
   clear(): Promise<void>
   remove(): Promise<void>
 }
@@ -16,7 +16,10 @@ export type TestDisk = {
 const run = promisify(execFile)
 const CHUNK = Buffer.alloc(1024 * 1024)
 
-/** A small file system in memory. @returns it, or why it can't be had: only root mounts one */
+/**
+ * Mounts a small file system in memory. Resolves with the disk, or with the reason why it cannot be mounted.
+ * Only root can mount a file system.
+ */
 export async function mountDisk({
   mebibytes,
 }: {
@@ -36,7 +39,7 @@ export async function mountDisk({
     fill: async () => {
       const file = await open(ballast, 'a')
       try {
-        // The last write is a short one; the one behind it fails.
+        // The last successful write is a short one. The next write fails with ENOSPC.
         for (;;) await file.write(CHUNK)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error

@@ -1,6 +1,6 @@
-/** What the global set-up told the spec files. */
+/** Returns a variable that the global set-up of a run has set for its spec files. */
 export function fromGlobalSetup(
-  name: `LEADWIRE_TEST_${'POSTGRES' | 'POSTGRES_CA' | 'POSTGRES_TLS' | 'NATS_SERVER' | 'SYSTEM'}`,
+  name: `LEADWIRE_TEST_${'POSTGRES' | 'POSTGRES_CA' | 'POSTGRES_TLS' | 'NATS_SERVER' | 'SYSTEM' | 'PROCESSES'}`,
 ): string {
   const value = process.env[name]
   if (!value)

@@ -2,8 +2,8 @@ import { Client } from 'pg'
 import type { TestDatabase } from './database'
 
 /**
- * The columns of a database, of all schemas, in which a text is, as `schema.table.column`: of all types but numbers, times and
- * flags, bytes included.
+ * Lists the columns of a database that contain one of the texts, as `schema.table.column`. Searches all
+ * schemas, and all types (bytea too) except numbers, times and booleans.
  */
 export async function columnsWith({ url }: TestDatabase, texts: string[]): Promise<string[]> {
   const client = new Client({ connectionString: url })

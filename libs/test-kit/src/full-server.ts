@@ -4,12 +4,16 @@ import { connect } from 'node:net'
 
 export type FullServer = {
   port: number
-  /** Has it accept connections: a client's next SYN, which the kernel sends a second after the first, arrives. */
+  /**
+   * Makes the server accept connections. A waiting client connects with its next SYN, which the kernel sends
+   * a second after the first.
+   */
   accept(): void
   stop(): Promise<void>
 }
 
-// It stands still after its port, until a byte comes. The kernel queues one connection more than it is asked to.
+// Writes its port and then blocks until it reads a byte, so that it accepts no connection. The kernel queues
+// one connection more than `backlog`.
 const PROGRAM = `
 const { createServer } = require('node:http')
 const { readSync, writeSync } = require('node:fs')
@@ -20,7 +24,10 @@ server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
 })`
 const QUEUED = 2
 
-/** An HTTP server on 127.0.0.1 that answers 200, and whose queue of connections is full: the kernel drops SYNs. */
+/**
+ * Starts an HTTP server on 127.0.0.1 whose queue of connections is full, so that the kernel drops SYNs. After
+ * `accept` it responds with 200.
+ */
 export async function startFullServer(): Promise<FullServer> {
   const child: ChildProcess = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [port] = (await once(child.stdout!, 'data')).map(Number)

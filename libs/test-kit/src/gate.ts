@@ -1,6 +1,6 @@
 export type Gate = { opened: Promise<void>; open(): void }
 
-/** Something to wait for until the spec says so. */
+/** Makes a gate: `opened` resolves when the spec calls `open`. */
 export function gate(): Gate {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {

@@ -1,18 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import type { Child } from '@leadwire/embedded'
 
-/** What a spec does to a server. */
+/** The ways in which a spec disturbs a server. */
 export type Hardship = {
-  /** kill -9: what clients see when it crashes. */
+  /** Kills the server with SIGKILL, as in a crash. */
   kill(): Promise<void>
-  /** Stops it where it stands, until `thaw`: its connections stay, and nothing is answered. */
+  /** Suspends the server until `thaw`. Its connections stay open, and it responds to nothing. */
   freeze(): Promise<void>
   thaw(): Promise<void>
-  /** Starts it again at the same address, over the store it had; asks it to stop before, where it runs. */
+  /** Stops the server if it runs, and starts it again at the same address with the same data. */
   restart(): Promise<void>
 }
 
-/** Hardship for a process that `start` starts. `current` is the one that runs now. */
+/**
+ * Returns the functions that disturb a server. `start` starts the server. `current` returns the latest process of the server.
+ */
 export function hardship({ start, current }: { start: () => Promise<void>; current: () => Child }): Hardship {
   return {
     kill: async () => {
@@ -20,9 +22,9 @@ export function hardship({ start, current }: { start: () => Promise<void>; curre
       await current().exited
     },
     freeze: async () => {
-      // The parent first: it starts no others then.
+      // Suspends the parent first, so that it starts no further children.
       signal([current().pid], 'SIGSTOP')
-      signal(await childrenOf(current().pid), 'SIGSTOP')
+      signal(await listChildren(current().pid), 'SIGSTOP')
     },
     thaw: async () => thaw(current()),
     restart: async () => {
@@ -33,16 +35,19 @@ export function hardship({ start, current }: { start: () => Promise<void>; curre
 }
 
 export async function thaw({ pid }: Child): Promise<void> {
-  signal([...(await childrenOf(pid)), pid], 'SIGCONT')
+  signal([...(await listChildren(pid)), pid], 'SIGCONT')
 }
 
-/** The processes that a process has started, as PostgreSQL does for each connection; none where there is no /proc. */
-async function childrenOf(pid: number): Promise<number[]> {
+/**
+ * Lists the children of a process: PostgreSQL, for example, has one for each connection. Returns none if the
+ * system has no /proc.
+ */
+async function listChildren(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-// One may have ended in this moment.
+// Sends a signal to processes. Ignores a process that has just ended.
 function signal(pids: number[], name: NodeJS.Signals): void {
   for (const pid of pids)
     try {

@@ -13,7 +13,7 @@ export {
 export { type ConnectProxy, startConnectProxy } from './connect-proxy'
 export { watchCallers } from './connections'
 export { createDatabase, createTemplateDatabase, cutConnections, type TestDatabase } from './database'
-export { type Dice, diceOf } from './dice'
+export { createDice, type Dice } from './dice'
 export { mountDisk, type TestDisk } from './disk'
 export { columnsWith } from './find-text'
 export { type FullServer, startFullServer } from './full-server'
@@ -28,6 +28,7 @@ export { findPooler, startPooler, type TestPooler } from './pooler'
 export { startPostgresServer, type TestPostgres } from './postgres'
 export { type AlertingRule, findPrometheus, startPrometheus, type TestPrometheus } from './prometheus'
 export { type Answer, type ReceivedRequest, type Receiver, startReceiver } from './receiver'
+export { skewClock } from './skew-clock'
 export { streamMessages } from './stream-messages'
 export {
   joinSystem,
@@ -38,4 +39,3 @@ export {
   startSystem,
 } from './system'
 export { tableContents } from './table-contents'
-export { stopWatching } from './watch-process'

@@ -4,7 +4,7 @@ export type ManualClock = {
   set(time: Date): void
 }
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only when the spec moves it. */
 export function manualClock(start: Date | string = '2026-01-01T00:00:00Z'): ManualClock {
   let time = new Date(start).getTime()
   return {

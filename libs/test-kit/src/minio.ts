@@ -12,16 +12,16 @@ import {
 import { type Hardship, hardship, thaw } from './hardship'
 import { watchProcess } from './watch-process'
 
-/** A container is not treated hard. */
+/** `hardship` is undefined if MinIO runs in a container. */
 export type TestMinio = { store: ObjectStore; hardship?: Hardship; stop(): Promise<void> }
 
 const image = 'minio/minio:RELEASE.2025-09-07T16-13-09Z'
 
 /**
- * A real MinIO, without a bucket: a program on this machine, else a container where a Docker engine answers, else
- * built with Go, which takes minutes (give the hook that calls this a long time). A program's data lies in `folder`, or in a
- * temporary one.
- * @returns it, or why it can't be had
+ * Starts a real MinIO without a bucket. Uses a program on this machine, or else a container if a Docker
+ * engine responds, or else a program that is built with Go. A build takes minutes, so give the hook that
+ * calls this function a long timeout. A program keeps its data in `folder`, or in a temporary folder.
+ * Resolves with MinIO, or with the reason why it cannot be started.
  */
 export async function startMinio({
   folder,
@@ -57,7 +57,7 @@ async function fromProgram(build: boolean, folder: string | undefined): Promise<
 }
 
 async function fromContainer(): Promise<TestMinio> {
-  // Loaded when it is needed: it alone takes longer to load than most spec files take to run.
+  // Imported only when needed, because loading testcontainers takes longer than most spec files take to run.
   const { GenericContainer, Wait } = await import('testcontainers')
   const { accessKey, secretKey } = minioStore(0)
   const container = await new GenericContainer(image)

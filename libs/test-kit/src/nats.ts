@@ -8,15 +8,18 @@ import { watchProcess } from './watch-process'
 
 export type TestNats = Omit<Hardship, 'restart'> & {
   url: string
-  /** The authorities that its certificate is checked by, where it speaks TLS. */
+  /** A file with the authority that signed the server's certificate. undefined without TLS. */
   caFile: string | undefined
-  /** Starts it again at the same address, over the store it had (or, with `empty`, over none); perhaps with another password. */
+  /**
+   * Stops the server if it runs, and starts it again at the same address. The store is kept, unless `empty`
+   * is true. The password is the first one, unless another is given.
+   */
   restart(options?: { empty?: boolean; password?: string }): Promise<void>
-  /** Stops it and removes its store. */
+  /** Stops the server and removes its store. */
   stop(): Promise<void>
 }
 
-/** A nats-server with JetStream of this spec file's own; with `tls` clients must encrypt. */
+/** Starts a nats-server with JetStream for this spec file alone. With `tls`, clients must use TLS. */
 export async function startNats({ tls }: { tls?: ServicesTls | undefined } = {}): Promise<TestNats> {
   const binary = fromGlobalSetup('LEADWIRE_TEST_NATS_SERVER')
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-nats-'))

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 export type ObjectStoreDirectory = { path: string; url: string; remove(): Promise<void> }
 
-/** An empty folder for a `file://` object store. */
+/** Creates an empty folder for a `file://` object store. */
 export async function objectStoreDirectory(): Promise<ObjectStoreDirectory> {
   const path = await mkdtemp(join(tmpdir(), 'leadwire-store-'))
   return { path, url: pathToFileURL(path).href, remove: () => rm(path, { recursive: true, force: true }) }

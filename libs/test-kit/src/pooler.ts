@@ -8,17 +8,17 @@ import { fromGlobalSetup } from './environment'
 import { watchProcess } from './watch-process'
 
 export type TestPooler = {
-  /** The same database, reached through the pooler. */
+  /** Returns the URL of the same database through the pooler. */
   through(url: string): string
-  /** What the admin console answers, such as to `SHOW CLIENTS`. */
+  /** Runs a command of the admin console, such as `SHOW CLIENTS`. Resolves with the rows. */
   show(command: string): Promise<Record<string, unknown>[]>
   stop(): Promise<void>
 }
 
 /**
- * PgBouncer of PATH, or of the cache folder into which `tools/e2e/install-pgbouncer.sh` builds it. Before 1.21 it could not
- * keep prepared statements.
- * @returns its path, or why it can't be had
+ * Finds PgBouncer 1.21 or newer: in PATH, or in the cache folder into which `tools/e2e/install-pgbouncer.sh`
+ * builds it. Older versions cannot keep prepared statements. Returns the path, or the reason why there is
+ * none.
  */
 export function findPooler(): { binary: string } | { reason: string } {
   for (const binary of ['pgbouncer', join(cacheDirectory(process.env), 'pgbouncer')]) {
@@ -28,7 +28,10 @@ export function findPooler(): { binary: string } | { reason: string } {
   return { reason: 'there is no PgBouncer 1.21 or newer: run tools/e2e/install-pgbouncer.sh' }
 }
 
-/** PgBouncer in transaction mode before the server of all specs, with at most `size` connections to each database. */
+/**
+ * Starts PgBouncer in transaction mode in front of the server that all specs share, with at most `size`
+ * connections to each database.
+ */
 export async function startPooler({ binary, size }: { binary: string; size: number }): Promise<TestPooler> {
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-pooler-'))
   const server = new URL(fromGlobalSetup('LEADWIRE_TEST_POSTGRES'))
@@ -37,8 +40,13 @@ export async function startPooler({ binary, size }: { binary: string; size: numb
     '[databases]',
     `* = host=${server.hostname} port=${server.port} user=${server.username}`,
     '[pgbouncer]',
-    ...['listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir =', 'auth_type = any'],
-    ...['pool_mode = transaction', `default_pool_size = ${size}`, 'max_prepared_statements = 200'],
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    `default_pool_size = ${size}`,
+    'max_prepared_statements = 200',
   ]
   const file = join(directory, 'pgbouncer.ini')
   await writeFile(file, settings.join('\n'))
@@ -46,9 +54,9 @@ export async function startPooler({ binary, size }: { binary: string; size: numb
     await startChild({
       name: 'pgbouncer',
       command: binary,
-      // It refuses to stay root.
+      // PgBouncer refuses to run as root.
       args: [...(process.getuid?.() === 0 ? ['-u', 'nobody'] : []), file],
-      // It stops at once, also with clients connected.
+      // Stops PgBouncer at once, even while clients are connected.
       stopSignal: 'SIGQUIT',
     }),
   )

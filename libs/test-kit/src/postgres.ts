@@ -10,15 +10,15 @@ import { watchProcess } from './watch-process'
 export type TestPostgres = Hardship & {
   /** A superuser's URL, over TCP. */
   url: string
-  /** From now on everybody but its superuser shows a password. */
+  /** From now on every role except the superuser needs a password. */
   requirePasswords(): Promise<void>
-  /** Stops it, and removes its data where that is a temporary folder. */
+  /** Stops the server. Removes its data if they are in a temporary folder. */
   stop(): Promise<void>
 }
 
 /**
- * A PostgreSQL server of this spec file's own, as durable as one that serves people: for what may not be done to the server
- * that all specs share. Its data lies in `folder`, or in a temporary one.
+ * Starts a PostgreSQL server for this spec file alone, for tests that would disturb the server that all specs
+ * share. It is as durable as in production. Its data are in `folder`, or in a temporary folder.
  */
 export async function startPostgresServer({
   folder,
@@ -26,10 +26,10 @@ export async function startPostgresServer({
   folder?: string | undefined
 } = {}): Promise<TestPostgres> {
   const directory = folder ?? (await mkdtemp(join(tmpdir(), 'leadwire-postgres-')))
-  // Root runs the server as another user, who must be able to pass through.
+  // If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(directory, 0o755)
   const port = await freePort()
-  // Of the authority that `tlsUrl` of a database names.
+  // The certificate comes from the authority that a database's `tlsUrl` names.
   const tls = JSON.parse(fromGlobalSetup('LEADWIRE_TEST_POSTGRES_TLS'))
   let server: PostgresServer
   const start = async () => {
@@ -44,7 +44,7 @@ export async function startPostgresServer({
     requirePasswords: () =>
       asAdmin(server.url(), async (admin) => {
         const { rows } = await admin.query('show hba_file')
-        // The file's name is the server's: it may run as another user.
+        // The server itself writes the file, because the server may run as another user.
         const lines = [
           `host all ${new URL(server.url()).username} all trust`,
           'host all all all scram-sha-256',

@@ -8,17 +8,17 @@ import { watchProcess } from './watch-process'
 export type AlertingRule = { name: string; state: 'inactive' | 'pending' | 'firing'; health: string }
 
 export type TestPrometheus = {
-  /** The alerting rules as they were evaluated last. */
+  /** Returns the alerting rules with the results of their last evaluation. */
   rules(): Promise<AlertingRule[]>
-  /** What is wrong with an expression; undefined when nothing is. */
-  errorOf(expression: string): Promise<string | undefined>
+  /** Returns the error of an expression, or undefined if the expression is valid. */
+  findQueryError(expression: string): Promise<string | undefined>
   stop(): Promise<void>
 }
 
 /**
- * Prometheus and its promtool: programs on this machine, or taken from the package manager. At once, because specs are
- * chosen before anything may be waited for.
- * @returns their paths, or why they can't be had
+ * Finds Prometheus and promtool on this machine, or gets them from the package manager. Runs synchronously,
+ * because a spec file selects its tests before it can wait for anything. Returns the paths, or the reason why
+ * there are none.
  */
 export function findPrometheus(): { prometheus: string; promtool: string } | { reason: string } {
   const script = `
@@ -35,15 +35,15 @@ export function findPrometheus(): { prometheus: string; promtool: string } | { r
   return stdout ? JSON.parse(stdout) : { reason: 'it could not be found in time' }
 }
 
-/** A Prometheus that scrapes these addresses (`host:port`) each second, and evaluates the rules of a file as often. */
+/** Starts a Prometheus that scrapes `targets` (`host:port`) and evaluates `rules` every second. */
 export async function startPrometheus(options: {
   binary: string
   targets: string[]
-  /** The text of a file of rules. */
+  /** The content of a file of alerting rules. */
   rules: string
 }): Promise<TestPrometheus> {
   const directory = await mkdtemp(join(tmpdir(), 'leadwire-prometheus-'))
-  // JSON is YAML too.
+  // The file is written as JSON, which is also YAML.
   const config = {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     rule_files: ['rules.yaml'],
@@ -74,7 +74,7 @@ export async function startPrometheus(options: {
       }
       return answer.data.groups.flatMap(({ rules }) => rules)
     },
-    errorOf: async (expression) => {
+    findQueryError: async (expression) => {
       const answer = await get(`/api/v1/query?${new URLSearchParams({ query: expression })}`)
       return ((await answer.json()) as { error?: string }).error
     },

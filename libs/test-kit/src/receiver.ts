@@ -6,39 +6,45 @@ export type ReceivedRequest = {
   method: string
   url: string
   headers: IncomingHttpHeaders
-  /** As they were sent: name, value, name, value … */
+  /** The headers as they were sent: name, value, name, value … */
   rawHeaders: string[]
   /** The bytes, unparsed. */
   body: Buffer
   arrivedAt: Date
 }
 
-/** How the receiver treats a request. `hang` never answers; `close` cuts the connection without an answer. */
+/**
+ * How the receiver responds to a request. `hang` never responds. `close` cuts the connection without a
+ * response.
+ */
 export type Answer =
   | {
       status: number
       headers?: Record<string, string>
       body?: string | Buffer
       delayMs?: number
-      /** Not answered before this resolves. */
+      /** Responds only after this has resolved. */
       after?: Promise<unknown>
     }
   | 'hang'
   | 'close'
 
 export type Receiver = {
-  /** With a path, as an endpoint's URL would have. */
+  /** The receiver's URL, with a path as in the URL of a real endpoint. */
   url: string
   port: number
   /** Everything received so far, oldest first. */
   requests: ReceivedRequest[]
-  /** What each further request gets; a function sees the request and how many came before it. */
+  /**
+   * Sets the response to each further request. A function is called with the request and with the number of
+   * recorded requests before it.
+   */
   answerWith(answer: Answer | ((request: ReceivedRequest, index: number) => Answer)): void
   clear(): void
   stop(): Promise<void>
 }
 
-/** A real HTTP server that records what it is sent; answers 200 until told otherwise. */
+/** Starts a real HTTP server that records its requests. It responds with 200 until `answerWith` is called. */
 export async function startReceiver({
   host = '127.0.0.1',
   port = 0,
@@ -68,7 +74,7 @@ export async function startReceiver({
   }
 
   const server = createServer((incoming, response) => {
-    // A sender that disconnected in the middle of its request has sent nothing that counts.
+    // Does not record a request whose sender disconnected before the end.
     handle(incoming, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {

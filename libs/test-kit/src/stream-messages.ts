@@ -3,7 +3,7 @@ import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import type { TestNats } from './nats'
 
-/** The bytes of every message that any stream of a nats-server has. */
+/** Returns the bytes of every message in every stream of a nats-server. */
 export async function streamMessages({ url, caFile }: TestNats): Promise<Uint8Array[]> {
   const connection = await connect(natsOptions({ NATS_URL: url, NATS_CA_FILE: caFile }))
   try {
@@ -11,7 +11,7 @@ export async function streamMessages({ url, caFile }: TestNats): Promise<Uint8Ar
     const messages: Uint8Array[] = []
     for await (const { config, state } of streams.list()) {
       for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
-        // Null where it was deleted.
+        // Null if the message was deleted.
         const message = await streams.getMessage(config.name, { seq }).catch(() => null)
         if (message) messages.push(message.data)
       }

@@ -28,73 +28,89 @@ import type { TestPooler } from './pooler'
 import { watchProcess } from './watch-process'
 
 export type SystemOptions = {
-  /** Settings of the services, over the defaults of this one: webhooks may go to loopback, everything is logged. */
+  /**
+   * Settings of the services. They override the defaults for specs, such as WEBHOOK_ALLOW_HOSTS, which allows
+   * webhooks to loopback addresses.
+   */
   env?: Record<string, string>
   replicas?: number
-  /** The settings that say where files are kept; a folder unless told otherwise. */
+  /** The settings of the file store. By default it is a folder. */
   store?: Record<string, string> | undefined
-  /** Encrypts what services, PostgreSQL and NATS say to each other; LEADWIRE_TEST_TLS=1 does so wherever nothing else is said. */
+  /**
+   * Whether the services, PostgreSQL and NATS use TLS between each other. Default: whether LEADWIRE_TEST_TLS
+   * is 1.
+   */
   tls?: boolean
-  /** A superuser's URL of a server other than that of all specs. */
+  /** A superuser's URL. Default: that of the server that all specs share. */
   postgres?: string
-  /** Between the services and PostgreSQL. */
+  /** The pooler between the services and PostgreSQL. */
   pooler?: Pick<TestPooler, 'through'>
-  /** Another checkout, built, whose services are run. */
+  /** The root of another, built checkout whose services are run. */
   root?: string | undefined
 }
 
-/** What the services of an encrypted system show each other: in the folder `cert.pem`, `key.pem` and `ca.pem`. */
+/**
+ * The certificates that the services of an encrypted system present to each other. `folder` has `cert.pem`,
+ * `key.pem` and `ca.pem`.
+ */
 export type SystemTls = { folder: string; authority: Authority; files: ServicesTls }
 
 export type LogLine = { name: string; level?: string; msg?: string; [field: string]: unknown }
 
 export type System = {
-  /** The first gateway's; no slash at its end. */
+  /** The URL of the first gateway, without a trailing slash. */
   baseUrl: string
-  /** Of the account below, with the scopes leads and manage. */
+  /** A token of `account` with the scopes leads and manage. */
   token: string
   account: Account
   databases: { leads: TestDatabase; webhooks: TestDatabase }
   nats: TestNats
-  /** What the services show each other. */
+  /** The token that services send to each other. */
   serviceToken: string
   tls: SystemTls | undefined
-  /** Every copy: `gateway`, `gateway-2` …, with where it listens. */
+  /** All copies of all services (`gateway`, `gateway-2` …) and their addresses. */
   services: ServicePlan[]
   pid(name: string): number
-  /** The JSON lines written so far, by one copy or by all. */
+  /** Returns the log lines written so far, by one copy or by all. */
   logs(name?: string): LogLine[]
-  /** kill -9; it stays down until it is restarted. */
+  /** Kills a copy with SIGKILL. The copy stays down until `restart`. */
   kill(name: string): Promise<void>
-  /** Asks a copy to stop, waits until it is gone; it stays down until it is restarted. */
+  /** Drains a copy and waits until it has exited. The copy stays down until `restart`. */
   drain(name: string): Promise<void>
-  /** Starts a copy (stopping it first, if it runs) where it was, and waits until it is ready. `root`: as for the system. */
+  /**
+   * Stops a copy if it runs, starts it at the same address, and waits until it is ready. `root`: as in
+   * SystemOptions.
+   */
   restart(name: string, root?: string): Promise<void>
-  /** A further account with a token of its own. */
+  /** Creates a further account with its own token. */
   createAccount(name: string): Promise<{ account: Account; token: string }>
   stop(): Promise<void>
 }
 
-/** What the files that share a system may use of it: none of them stops a part, or looks at what it does for others. */
+/**
+ * The parts of a shared system that a spec file may use. A file must neither stop a process nor look at what
+ * the system does for other files.
+ */
 export type SharedSystem = Pick<
   System,
   'baseUrl' | 'token' | 'account' | 'databases' | 'serviceToken' | 'services' | 'createAccount' | 'stop'
 >
 
 /**
- * The system with these settings (on TLS under LEADWIRE_TEST_TLS=1) that all spec files of a run share, with an account of
- * this file's own. It is started for the first of them and stopped at the end of the run (global-setup.cjs).
+ * Joins the system that all spec files of a run with the same settings share, and creates a new account for
+ * this file. The system uses TLS if LEADWIRE_TEST_TLS is 1. It starts for the first file that asks for it,
+ * and stops at the end of the run (global-setup.cjs).
  */
 export async function joinSystem({ env }: Pick<SystemOptions, 'env'> = {}): Promise<SharedSystem> {
   const path = process.env['LEADWIRE_TEST_TLS'] === '1' ? '/tls' : '/'
   const answer = await fetch(`${fromGlobalSetup('LEADWIRE_TEST_SYSTEM')}${path}?${new URLSearchParams(env)}`)
   if (!answer.ok) throw new Error(await answer.text())
   const system = (await answer.json()) as SharedSystem & Pick<System, 'tls'>
-  const newAccount = accountsOf(system)
+  const newAccount = defineCreateAccount(system)
   return { ...system, ...(await newAccount('Spec')), createAccount: newAccount, stop: async () => undefined }
 }
 
-const accountsOf =
+const defineCreateAccount =
   ({ services, serviceToken, tls }: Pick<System, 'services' | 'serviceToken' | 'tls'>) =>
   (name: string) => {
     const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
@@ -102,9 +118,9 @@ const accountsOf =
   }
 
 /**
- * The four services as they were built, on databases, a nats-server and a file store of this spec file's own. Takes
- * about two seconds.
- * @throws when a service is not built or does not get ready, with its last lines
+ * Starts the four built services for this spec file alone, with their own databases, nats-server and file
+ * store. Takes about two seconds. Throws if a service is not built or does not become ready. The error
+ * contains the service's last log lines.
  */
 export async function startSystem({
   env = {},
@@ -116,7 +132,8 @@ export async function startSystem({
   root,
 }: SystemOptions = {}): Promise<System> {
   requireBuilt()
-  // The server of all specs migrates once; services of another release, or on another server, do so themselves.
+  // On the shared server, databases are copies of a database that was migrated once. Services of another
+  // release, or on another server, migrate their databases themselves.
   const makeDatabase = async (name: keyof typeof SERVICES) =>
     createDatabase({ name, server: postgres, ...(!postgres && !root && { template: await migrated(name) }) })
   const tls = isEncrypted ? await makeTls() : undefined
@@ -128,11 +145,11 @@ export async function startSystem({
     freePort(),
   ])
   const serviceToken = randomBytes(24).toString('base64url')
-  const urlOf = ({ url, tlsUrl }: TestDatabase) => pooler?.through(url) ?? (tls ? tlsUrl : url)
+  const chooseUrl = ({ url, tlsUrl }: TestDatabase) => pooler?.through(url) ?? (tls ? tlsUrl : url)
   const services = await planServices({
     replicas,
     gateway: { host: '127.0.0.1', port },
-    databases: { leads: urlOf(leads), webhooks: urlOf(webhooks) },
+    databases: { leads: chooseUrl(leads), webhooks: chooseUrl(webhooks) },
     nats: nats.url,
     natsCaFile: nats.caFile,
     store: store ?? { STORE_URL: files.url },
@@ -143,7 +160,8 @@ export async function startSystem({
     env: {
       ...process.env,
       WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost',
-      // Leads of specs are of one person: each would have one more event.
+      // Turns off the search for duplicates. Specs create many leads of one person, and each would cause one
+      // more event.
       DUPLICATE_WINDOW: '0s',
       ...env,
     },
@@ -158,7 +176,7 @@ export async function startSystem({
   }
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name, root)))
-    const newAccount = accountsOf({ services, serviceToken, tls })
+    const newAccount = defineCreateAccount({ services, serviceToken, tls })
     const { account, token } = await newAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }
@@ -193,7 +211,7 @@ async function makeTls(): Promise<SystemTls & { natsFiles: ServicesTls }> {
     const caFile = await writeAuthorities(directory, [authority])
     return { ...(await writeCertificate(directory, await authority.issue('spec'))), caFile }
   }
-  // Apart, so that a spec can replace what the services show each other.
+  // The files of NATS are separate, so that a spec can replace the certificates of the services.
   return { folder, authority, files: await filesIn(folder), natsFiles: await filesIn(join(folder, 'nats')) }
 }
 

@@ -2,9 +2,9 @@ import { Client } from 'pg'
 import type { TestDatabase } from './database'
 
 /**
- * How many rows every table of a database has, with a digest of what is in them, by the table's name: compare two of
- * them to see that something left no trace, and if it did, where. `only` narrows tables to the rows that meet a condition
- * in SQL.
+ * Returns the number of rows of each table, with a digest of their contents, by the name of the table.
+ * Compare two results to see whether something left a trace, and in which table. `only` limits a table to the
+ * rows that meet an SQL condition.
  */
 export async function tableContents(
   { url }: TestDatabase,

@@ -1,20 +1,23 @@
+import { appendFileSync } from 'node:fs'
 import type { Child } from '@leadwire/embedded'
+import { fromGlobalSetup } from './environment'
 
-declare global {
-  var leadwireProcesses: Set<Child> | undefined
-}
+/** jest's global, which is missing in the global set-up. */
+declare const expect: { getState(): { testPath?: string } } | undefined
 
-let watching = true
-
-/** For systems that outlive spec files. It concerns this copy of the module: each file has its own (global-setup.cjs). */
-export const stopWatching = (): void => {
-  watching = false
-}
-
-/** Has the environment of the spec file see that this process is stopped when the file is done (environment.cjs). */
+/**
+ * Records when a process starts and when it exits. The end of the run fails if a spec file left a process
+ * running (global-teardown.cjs). The record is needed because such a process dies with its jest worker,
+ * before the end of the run.
+ */
 export function watchProcess<T extends Child>(child: T): T {
-  if (!watching) return child
-  globalThis.leadwireProcesses ??= new Set()
-  globalThis.leadwireProcesses.add(child)
+  const log = fromGlobalSetup('LEADWIRE_TEST_PROCESSES')
+  const record = (event: 'started' | 'exited') => {
+    // The global set-up, which starts the shared systems, runs outside of a spec file.
+    const file = typeof expect === 'undefined' ? 'the global set-up' : expect.getState().testPath
+    appendFileSync(log, `${JSON.stringify({ event, name: child.name, pid: child.pid, file })}\n`)
+  }
+  record('started')
+  void child.exited.then(() => record('exited'))
   return child
 }

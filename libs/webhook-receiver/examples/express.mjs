@@ -2,11 +2,13 @@ import { boundedStore, verifyStandard } from '@leadwire/webhook-receiver'
 import express from 'express'
 
 const { WEBHOOK_SECRET, PORT = '8000' } = process.env
-// More than one process behind the address? Then write the id with the lead, in one transaction, under a unique key.
+// This store is for a single process. For several processes, write the id and the lead in one database
+// transaction instead, with a unique key for the id.
 const store = boundedStore()
 const app = express()
 
-// The raw bytes, for this route only: express.json() would throw them away. The default limit is 100 KB.
+// Keeps the raw bytes of the body, which express.json() would discard, for this route only. Sets a limit,
+// because Express accepts only 100 KB by default.
 const rawBody = express.raw({ type: () => true, limit: '8mb' })
 
 app.post('/hooks/leads', rawBody, async (request, response) => {
@@ -17,7 +19,7 @@ app.post('/hooks/leads', rawBody, async (request, response) => {
   }
   try {
     const outcome = await store.once(result.id, () => keep(result.payload.data))
-    // While an earlier attempt is in progress the lead may still be lost: only a failure brings it again.
+    // An earlier attempt that is in progress may still fail. 409 makes Leadwire send the lead again.
     response.status(outcome === 'in_progress' ? 409 : 200).send(outcome)
   } catch (error) {
     console.error(error)
@@ -26,7 +28,7 @@ app.post('/hooks/leads', rawBody, async (request, response) => {
 })
 
 async function keep(lead) {
-  if (!lead?.reference) throw new Error('there is no lead in it')
+  if (!lead?.reference) throw new Error('the body has no lead')
   console.log(`lead ${lead.reference}: ${lead.name}`)
 }
 

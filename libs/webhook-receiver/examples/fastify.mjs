@@ -2,11 +2,12 @@ import { boundedStore, verifyStandard } from '@leadwire/webhook-receiver'
 import fastify from 'fastify'
 
 const { WEBHOOK_SECRET, PORT = '8000' } = process.env
-// More than one process behind the address? Then write the id with the lead, in one transaction, under a unique key.
+// This store is for a single process. For several processes, write the id and the lead in one database
+// transaction instead, with a unique key for the id.
 const store = boundedStore()
 const app = fastify({ bodyLimit: 8 * 1024 * 1024 })
 
-// A plugin of its own: the rest of the application keeps its JSON parser.
+// Adds the route in a separate plugin, so that the rest of the application keeps its JSON parser.
 app.register(async (webhooks) => {
   webhooks.removeContentTypeParser('application/json')
   webhooks.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) =>
@@ -21,7 +22,7 @@ app.register(async (webhooks) => {
     }
     try {
       const outcome = await store.once(result.id, () => keep(result.payload.data))
-      // While an earlier attempt is in progress the lead may still be lost: only a failure brings it again.
+      // An earlier attempt that is in progress may still fail. 409 makes Leadwire send the lead again.
       return reply.code(outcome === 'in_progress' ? 409 : 200).send(outcome)
     } catch (error) {
       console.error(error)
@@ -31,7 +32,7 @@ app.register(async (webhooks) => {
 })
 
 async function keep(lead) {
-  if (!lead?.reference) throw new Error('there is no lead in it')
+  if (!lead?.reference) throw new Error('the body has no lead')
   console.log(`lead ${lead.reference}: ${lead.name}`)
 }
 

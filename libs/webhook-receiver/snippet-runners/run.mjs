@@ -1,6 +1,9 @@
-// A receiver around the snippet at SNIPPET, on PORT. It reads the body as docs/guides/receiving-webhooks.md says. The header `cells` has
-// in base64, parted by commas: the secret, X-SERVICE-Signature, webhook-id, webhook-timestamp, webhook-signature (each
-// empty when missing) and the clock in seconds. The response has the two verdicts. The runners of all languages speak this.
+// A receiver on PORT that uses the snippet at SNIPPET. Reads the body in the way that
+// docs/guides/receiving-webhooks.md describes.
+//
+// The request's header `cells` has these values in base64, separated by commas: the secret,
+// X-SERVICE-Signature, webhook-id, webhook-timestamp, webhook-signature (each empty if missing) and the clock
+// in seconds. The response has the two verdicts. The runners of all languages use this protocol.
 import { createServer } from 'node:http'
 import { pathToFileURL } from 'node:url'
 

@@ -10,7 +10,7 @@ def verdicts(body, cells)
   ].join(" ")
 end
 
-# Ruby brings no HTTP server along.
+# A minimal HTTP server, because Ruby includes none.
 def receive(socket)
   socket.gets
   headers = {}

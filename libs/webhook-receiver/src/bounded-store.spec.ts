@@ -2,7 +2,7 @@ import { boundedStore } from './index'
 
 const nothing = () => undefined
 
-/** Work that ends when the spec says so. */
+/** Makes work that lasts until the spec calls `end` or `fail`. */
 const held = () => {
   let [end, fail] = [nothing as () => void, nothing as (error: Error) => void]
   const done = new Promise<void>((resolve, reject) => {
@@ -21,7 +21,7 @@ it('does the work for an event once', async () => {
   expect(await store.once('b', work)).toBe('kept')
 })
 
-it('knows no event whose work is in progress', async () => {
+it('reports an event whose work is in progress', async () => {
   const store = boundedStore()
   const { work, end } = held()
   const first = store.once('a', work)
@@ -31,7 +31,7 @@ it('knows no event whose work is in progress', async () => {
   expect(await store.once('a', nothing)).toBe('duplicate')
 })
 
-it('passes on what the work throws, and remembers nothing of it', async () => {
+it('rejects with the error of the work, and does not remember the event', async () => {
   const store = boundedStore()
   const { work, fail } = held()
   const first = store.once('a', work)
@@ -44,7 +44,7 @@ it('passes on what the work throws, and remembers nothing of it', async () => {
   expect(await store.once('a', nothing)).toBe('kept')
 })
 
-it('remembers for as long as it was told, from the end of the work', async () => {
+it('remembers an event for the configured time, from the end of the work', async () => {
   let time = 0
   const store = boundedStore({ rememberSeconds: 60, now: () => new Date(time) })
   await store.once('a', () => {
@@ -56,7 +56,7 @@ it('remembers for as long as it was told, from the end of the work', async () =>
   expect(await store.once('a', nothing)).toBe('kept')
 })
 
-it('holds no more than it may: the oldest makes room', async () => {
+it('forgets the oldest event when it is full', async () => {
   const store = boundedStore({ maxIds: 2 })
   for (const id of ['a', 'b', 'c']) expect(await store.once(id, nothing)).toBe('kept')
   for (const id of ['c', 'b']) expect(await store.once(id, nothing)).toBe('duplicate')

@@ -1,17 +1,25 @@
-/** Answer 2xx to the first two. `in_progress`: an earlier attempt is still at it, and may fail. */
+/**
+ * The outcome of a webhook. Respond with 2xx to `kept` and `duplicate`, and with 409 to `in_progress`: an
+ * earlier attempt is still in progress and may fail.
+ */
 export type Outcome = 'kept' | 'duplicate' | 'in_progress'
 
 export interface BoundedStore {
-  /** Does the work for a `webhook-id` once. Rejects with what `work` throws: the next attempt does it again. */
+  /**
+   * Runs `work` once for each `webhook-id`. If `work` throws, rejects with its error, and the next attempt
+   * runs `work` again.
+   */
   once(id: string, work: () => unknown): Promise<Outcome>
 }
 
 const DAY_SECONDS = 24 * 60 * 60
 
 /**
- * Remembers in this process's memory for which events the work is done. When it is full, the oldest id makes room.
- * @param rememberSeconds a day is longer than all retries (1 h 51 min) and than an evening without the receiver
- * @param now the clock; the machine's when absent
+ * Creates a store that remembers, in memory, the ids of the events whose work is done. When the store is
+ * full, it forgets the oldest id.
+ * @param rememberSeconds a day by default, which outlasts all retries (1 h 51 min) and an outage of some
+ * hours
+ * @param now the clock, by default the machine's
  */
 export const boundedStore = ({
   maxIds = 10_000,
@@ -24,7 +32,7 @@ export const boundedStore = ({
 } = {}): BoundedStore => {
   if (!Number.isInteger(maxIds) || maxIds < 1) throw new TypeError('maxIds must be a positive integer.')
   const inProgress = new Set<string>()
-  // A Map keeps the order of insertion: its first key is the oldest.
+  // A Map keeps the order of insertion, so its first key is the oldest.
   const keptUntil = new Map<string, number>()
   return {
     once: async (id, work) => {

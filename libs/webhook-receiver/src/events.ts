@@ -6,7 +6,7 @@ export interface LeadUpdated {
   data: Omit<Lead, 'customer' | 'quotes'> & { changes: FieldChange[] }
 }
 
-/** What a field was and what it became. Of `user` either is null or has `id` and `email`. */
+/** The old and the new value of a field. The values of `user` are null or have `id` and `email`. */
 export interface FieldChange {
   field: string
   from: unknown
@@ -27,13 +27,13 @@ export interface Scheduled {
   id: number
   lead_reference: string
   user_id: number
-  /** When it is to take place. */
+  /** The time of the appointment or callback. */
   date: Timestamp
   notify: boolean
   created_at: Timestamp
 }
 
-/** The date or the user of an appointment or a callback became another one. */
+/** The date or the user of an appointment or a callback was changed. */
 export interface EntryRescheduled {
   type: 'appointment.rescheduled' | 'callback.rescheduled'
   data: Scheduled & { cancelled_at: null }
@@ -50,13 +50,16 @@ export interface AttachmentAdded {
   data: Image & { lead_reference: string }
 }
 
-/** The personal data of a lead was erased. It is the last event of the lead: delete what you keep of it. */
+/**
+ * The personal data of a lead was erased. This is the last event of the lead: delete your data about the
+ * lead.
+ */
 export interface LeadErased {
   type: 'lead.erased'
   data: { reference: string }
 }
 
-/** A lead was created, and earlier ones seem to be of the same person: the newest 20, newest first. */
+/** A new lead may be a duplicate of earlier leads. `suspects` has at most 20 of these leads, newest first. */
 export interface LeadDuplicateSuspected {
   type: 'lead.duplicate_suspected'
   data: {
@@ -65,20 +68,23 @@ export interface LeadDuplicateSuspected {
   }
 }
 
-/** The endpoint that an event is about: never the one that receives it. */
+/** The endpoint that an event is about. This is never the endpoint that receives the event. */
 export interface ReportedEndpoint {
   id: number
   host: string
   description: string | null
 }
 
-/** Three attempts of a delivery failed, and none of the endpoint's succeeded since the first. */
+/**
+ * Three attempts of one delivery failed, and no attempt to the endpoint has succeeded since the first of
+ * these attempts.
+ */
 export interface EndpointFailing {
   type: 'endpoint.failing'
   data: { endpoint: ReportedEndpoint; since: Timestamp }
 }
 
-/** It was disabled because it only failed. */
+/** An endpoint was disabled because all its attempts failed. */
 export interface EndpointDisabled {
   type: 'endpoint.disabled'
   data: { endpoint: ReportedEndpoint; since: Timestamp; disabled_at: Timestamp }
@@ -89,13 +95,13 @@ export interface EndpointRecovered {
   data: { endpoint: ReportedEndpoint; since: Timestamp; recovered_at: Timestamp }
 }
 
-/** `count` deliveries were given up since the event before. */
+/** `count` deliveries failed their last retry since the previous event of this type. */
 export interface DeliveryExhausted {
   type: 'delivery.exhausted'
   data: { endpoint: ReportedEndpoint; since: Timestamp; count: number; last_delivery_id: number }
 }
 
-/** What an endpoint may subscribe to. Lead Created alone has no `type`. */
+/** The events that an endpoint can subscribe to. Only Lead Created has no `type`. */
 export type WebhookEvent =
   | LeadCreated
   | LeadUpdated

@@ -6,12 +6,13 @@ import { createInbox, type InboxEvent, type InboxOptions, memoryInboxStore, stan
 const SECRET = 'a-secret-of-my-own'
 
 type Record = { id: string; sequence: number; type: string; lead_reference: string; lead_version: number }
-type Answer = { status?: number; json: object }
+type Reply = { status?: number; json: object }
 
 let server: Server
 let url: string
-/** What the feed answers, by its query; and the queries so far. */
-let answer: (query: URLSearchParams) => Answer | Promise<Answer>
+/** Returns the response of the feed to a query. */
+let answer: (query: URLSearchParams) => Reply | Promise<Reply>
+/** The queries of the feed so far. */
 let queries: string[]
 
 beforeAll(async () => {
@@ -32,27 +33,32 @@ beforeEach(() => {
   answer = serve
 })
 
-/** The log that the feed serves, two events a page: a cursor is how many are behind it. */
+/**
+ * The event log of the feed, which serves two events per page. A cursor is the number of events before it.
+ */
 let log: (Record & { test?: boolean; body?: object | null })[]
-const serve = (query: URLSearchParams): Answer => {
+const serve = (query: URLSearchParams): Reply => {
   const start = Number(query.get('after') ?? 0)
   const types = query.get('types')?.split(',')
   const scanned = log.slice(start, start + 2)
   const data = scanned.filter(({ type }) => !types || types.includes(type))
   return {
     json: {
-      data: data.map((one) => ({ test: false, erased: false, body: bodyOf(one), ...one })),
+      data: data.map((one) => ({ test: false, erased: false, body: makeBody(one), ...one })),
       next_cursor: String(start + scanned.length),
     },
   }
 }
 
 const event = (sequence: number, over: Partial<Record> = {}): Record => ({
-  ...{ id: `event-${sequence}`, sequence, type: 'lead.updated', lead_reference: `lead-${sequence}` },
+  id: `event-${sequence}`,
+  sequence,
+  type: 'lead.updated',
+  lead_reference: `lead-${sequence}`,
   lead_version: 1,
   ...over,
 })
-const bodyOf = ({ type, lead_reference: reference }: Record) => ({
+const makeBody = ({ type, lead_reference: reference }: Record) => ({
   ...(type !== 'lead.created' && { type }),
   data: type.startsWith('lead.') ? { reference } : { lead_reference: reference },
 })
@@ -69,18 +75,22 @@ const start = (over: Partial<InboxOptions<undefined>> = {}) => {
     ...over,
   })
   const receive = (one: Record, more: object = {}) => {
-    const body = JSON.stringify(bodyOf(one))
+    const body = JSON.stringify(makeBody(one))
     const timestamp = String(Math.floor(Date.now() / 1000))
     const signature = standardSignature(body, { id: one.id, timestamp }, SECRET)
     return inbox.receive(body, {
-      ...{ 'webhook-id': one.id, 'webhook-timestamp': timestamp, 'webhook-signature': signature },
-      ...{ 'webhook-sequence': `${one.sequence}`, 'webhook-lead-version': `${one.lead_version}`, ...more },
+      'webhook-id': one.id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signature,
+      'webhook-sequence': `${one.sequence}`,
+      'webhook-lead-version': `${one.lead_version}`,
+      ...more,
     })
   }
   return { inbox, receive, done, gaps, ids: () => done.map(({ id }) => id) }
 }
 
-it('keeps nothing of a lead that was erased after its page was read', async () => {
+it('keeps no event of a lead that was erased after the page was requested', async () => {
   const kept: string[] = []
   const erasure = event(3, { type: 'lead.erased', lead_reference: 'lead-2', lead_version: 2 })
   const { inbox, receive } = start({
@@ -94,7 +104,7 @@ it('keeps nothing of a lead that was erased after its page was read', async () =
   expect(kept).toEqual(['event-3', 'event-1'])
 })
 
-it('keeps an event once, whichever way it comes', async () => {
+it('keeps an event once, whether the webhook or the feed delivers it', async () => {
   const { inbox, receive, done, ids } = start()
   log = [event(1), event(2), event(3, { type: 'appointment.scheduled' })]
   expect(await inbox.catchUp()).toBe(3)
@@ -105,12 +115,17 @@ it('keeps an event once, whichever way it comes', async () => {
   expect(await inbox.catchUp()).toBe(0)
   expect(ids()).toEqual(['event-1', 'event-2', 'event-3', 'event-4'])
   expect(done[2]).toEqual({
-    ...{ id: 'event-3', type: 'appointment.scheduled', sequence: 3, leadReference: 'lead-3', leadVersion: 1 },
-    ...{ payload: { type: 'appointment.scheduled', data: { lead_reference: 'lead-3' } }, stale: false },
+    id: 'event-3',
+    type: 'appointment.scheduled',
+    sequence: 3,
+    leadReference: 'lead-3',
+    leadVersion: 1,
+    payload: { type: 'appointment.scheduled', data: { lead_reference: 'lead-3' } },
+    stale: false,
   })
 })
 
-it('refuses an older update, but neither a Lead Created nor what is no state of the lead', async () => {
+it('refuses an older update, but no Lead Created and no event that is not a state of the lead', async () => {
   const { receive, done } = start()
   const of = (sequence: number, type: string, lead_version: number) =>
     event(sequence, { type, lead_version, lead_reference: 'lead' })
@@ -125,7 +140,7 @@ it('refuses an older update, but neither a Lead Created nor what is no state of 
   ])
 })
 
-it('reports a gap, and fills it from the place up to which it has read', async () => {
+it('reports a gap, and reads the feed from its cursor to fill the gap', async () => {
   const { inbox, receive, gaps, ids } = start()
   log = [event(1), event(2)]
   await inbox.catchUp()
@@ -142,7 +157,7 @@ it('reports a gap, and fills it from the place up to which it has read', async (
   expect(gaps).toHaveLength(1)
 })
 
-it('reads the feed when the first webhook comes, and knows nothing of a gap then', async () => {
+it('reads the feed with the first webhook, and reports no gap', async () => {
   const { inbox, receive, gaps, ids } = start()
   log = [event(1), event(2)]
   await receive(event(2))
@@ -150,7 +165,7 @@ it('reads the feed when the first webhook comes, and knows nothing of a gap then
   expect([gaps, ids()]).toEqual([[], ['event-2', 'event-1']])
 })
 
-it('has only the types and leads of its endpoint from the feed', async () => {
+it('keeps only the types and leads of its endpoint from the feed', async () => {
   const types = ['lead.created', 'lead.updated']
   const { inbox, receive, gaps, ids } = start({
     feed: { url: `${url}/`, token: 'a-token', types, leads: 'live' },
@@ -166,7 +181,7 @@ it('has only the types and leads of its endpoint from the feed', async () => {
   expect(ids()).toEqual([1, 4, 6, 7].map((at) => `event-${at}`))
 })
 
-it('passes over an erased event, and a test send makes no gap', async () => {
+it('skips an erased event, and reports no gap for a test send', async () => {
   const { inbox, receive, gaps, ids } = start()
   log = [{ ...event(1), body: null }, event(2)]
   await inbox.catchUp()
@@ -174,7 +189,7 @@ it('passes over an erased event, and a test send makes no gap', async () => {
   expect([gaps, ids()]).toEqual([[], ['event-2', 'sample']])
 })
 
-it('calls onGone where its place is gone, and continues with the oldest event', async () => {
+it('calls onGone if its cursor has expired, and continues with the oldest event', async () => {
   let attempts = 0
   const store = memoryInboxStore()
   const onGone = () => {
@@ -194,7 +209,7 @@ it('calls onGone where its place is gone, and continues with the oldest event', 
   expect(gaps).toEqual([])
 })
 
-it('does not move behind an event whose work fails', async () => {
+it('does not advance past an event whose work fails', async () => {
   let broken = true
   const store = memoryInboxStore()
   const work = ({ sequence }: InboxEvent) => {
@@ -209,7 +224,7 @@ it('does not move behind an event whose work fails', async () => {
   expect(await inbox.catchUp()).toBe(2)
 })
 
-it('waits for the webhook that is in progress, and does its work when that failed', async () => {
+it('waits for a webhook in progress, and does the work if that failed', async () => {
   let fail = (_: Error) => {}
   const first = new Promise<void>((_, reject) => {
     fail = reject
@@ -230,7 +245,7 @@ it('waits for the webhook that is in progress, and does its work when that faile
   expect(attempts).toBe(2)
 })
 
-it('reads once for all that ask while it reads, and reports what the feed answers', async () => {
+it('shares one read among calls during a read, and reports errors of the feed', async () => {
   const errors: unknown[] = []
   const reported = new Promise<void>((resolve) => {
     answer = () => ({ status: 503, json: { detail: 'Try again.' } })
@@ -238,7 +253,7 @@ it('reads once for all that ask while it reads, and reports what the feed answer
     start({ onError }).receive(event(2))
   })
   await reported
-  expect(errors).toEqual([new Error('The feed answered 503: Try again.')])
+  expect(errors).toEqual([new Error('The feed responded with 503: Try again.')])
   answer = serve
   queries = []
   const { inbox } = start()
@@ -246,7 +261,7 @@ it('reads once for all that ask while it reads, and reports what the feed answer
   expect(queries).toHaveLength(2)
 })
 
-it('refuses what does not verify', async () => {
+it('refuses a webhook that does not verify', async () => {
   const { inbox } = start()
   expect(await inbox.receive('{}', {})).toEqual({ status: 401, outcome: 'missing_header' })
   const timestamp = String(Math.floor(Date.now() / 1000))

@@ -1,71 +1,83 @@
 import { boundedStore, type Outcome } from './bounded-store'
 import type { WebhookEvent } from './events'
-import { type HeadersLike, headerOf } from './headers'
+import { type HeadersLike, readHeader } from './headers'
 import type { RawBody, Secrets } from './signatures'
 import { type RefusalCode, type StandardOptions, verifyStandard } from './verify'
 
-/** An event, as a webhook or the feed brought it. */
+/** An event from a webhook or from the feed. */
 export interface InboxEvent {
-  /** `webhook-id`. */
+  /** The `webhook-id`. */
   id: string
   type: string
-  /** `webhook-sequence`; undefined of a test send. */
+  /** The `webhook-sequence`. Undefined for a test send. */
   sequence: number | undefined
-  /** Undefined of an event without a lead. */
+  /** Undefined for an event without a lead. */
   leadReference: string | undefined
   leadVersion: number | undefined
   payload: WebhookEvent
-  /** A newer state of the lead was kept before. Only Lead Created comes so: it alone has customer and quotes. */
+  /**
+   * Whether the inbox has already kept a newer state of the lead. `work` still gets a stale Lead Created,
+   * because only Lead Created has customer and quotes. `work` gets no stale `lead.updated`.
+   */
   stale: boolean
 }
 
-/** Where an inbox keeps what it knows. `Tx` is a transaction of your database, in which your work runs too. */
+/** The state of an inbox in your database. `Tx` is the type of the transaction that your work shares. */
 export interface InboxStore<Tx> {
-  /** Does the work for an event once: keeps the id and what the work wrote, or, when the work throws, neither. */
+  /**
+   * Runs `work` once for each event id. Commits the id and the writes of `work` in one transaction, or
+   * nothing if `work` throws.
+   */
   once(id: string, work: (tx: Tx) => Promise<void>): Promise<Outcome>
-  /** Records the version of a lead's state, and is true; false when a higher one is recorded. */
+  /** Records the version of a lead and returns true. Returns false if a higher version is recorded. */
   raiseVersion(leadReference: string, version: number, tx: Tx): boolean | Promise<boolean>
-  /** The place in the feed up to which all is kept; undefined at first. */
+  /** Returns the saved cursor of the feed. All events before the cursor are kept. Undefined at first. */
   cursor(): string | undefined | Promise<string | undefined>
   saveCursor(cursor: string): unknown
 }
 
 export interface Feed {
-  /** Of the API, such as `https://leads.example.com`. */
+  /** The address of the API, such as `https://leads.example.com`. */
   url: string
-  /** With the scope `events:read`. */
+  /** A token with the scope `events:read`. */
   token: string
-  /** `events` of the endpoint; all when absent. */
+  /** The event types that the endpoint subscribes to. Default: all types. */
   types?: readonly string[]
-  /** `leads` of the endpoint. */
+  /** The setting `leads` of the endpoint. Default: all. */
   leads?: 'all' | 'live' | 'test'
 }
 
 export interface InboxOptions<Tx> {
   secret: Secrets
   feed: Feed
-  /** Called once for each event, and again when it throws. */
+  /** Called once for each event. If `work` throws, the next attempt calls `work` again. */
   work(event: InboxEvent, tx: Tx): unknown
   store: InboxStore<Tx>
-  /** Numbers between the last event and this one did not come. They are read from the feed, and may be of other types. */
+  /**
+   * Called if sequence numbers are missing before a webhook. The inbox then reads the feed. The missing
+   * events may be of types that the endpoint does not get.
+   */
   onGap?(gap: { from: number; to: number }): void
-  /** Events behind the cursor are no longer kept: compare your records with the API. When it throws, it is called again. */
+  /**
+   * Called if the API no longer stores the events after the cursor. Compare your records with the API. If
+   * `onGone` throws, the next read of the feed calls it again.
+   */
   onGone?(): unknown
-  /** The feed could not be read after a gap. The next gap or `catchUp` reads it again. */
+  /** Called if the feed could not be read after a gap. The next gap or `catchUp` reads the feed again. */
   onError?(error: unknown): void
 }
 
 export interface Received {
-  /** What to answer. */
+  /** The status to respond with. */
   status: 200 | 400 | 401 | 409
-  /** `stale`: a newer state of the lead was kept before. */
+  /** `stale` means that the inbox has already kept a newer state of the lead. */
   outcome: Outcome | 'stale' | RefusalCode
 }
 
 export interface Inbox {
-  /** Takes a webhook. Rejects with what the work throws: answer 500. */
+  /** Verifies and keeps a webhook. Rejects with the error of `work`. Respond with 500 in this case. */
   receive(rawBody: RawBody, headers: HeadersLike, options?: StandardOptions): Promise<Received>
-  /** Reads the feed to its end. Resolves with the number of events that no webhook had brought. */
+  /** Reads the feed to its end. Resolves to the number of events that no webhook had delivered. */
   catchUp(): Promise<number>
 }
 
@@ -76,7 +88,7 @@ interface FeedEvent {
   lead_reference: string
   lead_version: number
   test: boolean
-  /** Null when the lead was erased. */
+  /** Null if the lead was erased. */
   body: WebhookEvent | null
 }
 
@@ -100,16 +112,19 @@ const readPage = async ({ url, token, types }: Feed, cursor: string | undefined)
   })
   const json = Object(await response.json().catch(() => undefined))
   if (response.status === 410) return { data: [], next_cursor: json.oldest_cursor, gone: true }
-  if (!response.ok) throw new Error(`The feed answered ${response.status}: ${json.detail ?? 'no reason'}`)
+  if (!response.ok)
+    throw new Error(`The feed responded with ${response.status}: ${json.detail ?? 'no reason given'}`)
   return json
 }
 
-// Whose data is a state of the lead: a newer one makes it void.
+// The types whose data is a state of the lead, which a newer state replaces.
 const STATES = ['lead.created', 'lead.updated']
 
 /**
- * Keeps each event once, whether its webhook or the feed brings it first. Call `catchUp` when the program starts and, say, each minute.
- * An endpoint with `types`, `leads` or a filter gets only some numbers: each jump then costs one request.
+ * Creates an inbox, which keeps each event once, whether its webhook or the feed delivers it first. Call
+ * `catchUp` when the program starts, and regularly afterwards, for example every minute. An endpoint that
+ * selects events by type, `leads` or a filter gets only some of the sequence numbers. Each gap then costs at
+ * least one request to the feed.
  */
 export const createInbox = <Tx>({
   secret,
@@ -121,9 +136,12 @@ export const createInbox = <Tx>({
   onError = console.error,
 }: InboxOptions<Tx>): Inbox => {
   const inProgress = new Map<string, Promise<unknown>>()
-  /** Leads that were erased after the page was requested, which still has them. */
+  /**
+   * The leads that were erased after the current page of the feed was requested. The page may still have
+   * their events, which must not be kept.
+   */
   const erased = new Set<string | undefined>()
-  /** All up to this number came or was read; undefined before the feed was read. */
+  /** The sequence number up to which all events are kept. Undefined until the feed was read. */
   let known: number | undefined
 
   const keep = async (event: Omit<InboxEvent, 'stale'>): Promise<Outcome | 'stale'> => {
@@ -141,7 +159,7 @@ export const createInbox = <Tx>({
     return refused ? 'stale' : outcome
   }
 
-  const keepRead = async ({ body, lead_reference, lead_version, ...event }: FeedEvent) => {
+  const keepFromFeed = async ({ body, lead_reference, lead_version, ...event }: FeedEvent) => {
     const isWanted = (feed.leads ?? 'all') === 'all' || event.test === (feed.leads === 'test')
     const isErased = erased.has(lead_reference) && event.type !== 'lead.erased'
     if (!body || !isWanted || isErased) return 0
@@ -149,13 +167,15 @@ export const createInbox = <Tx>({
     const { id, type, sequence } = event
     const lead = { leadReference: lead_reference, leadVersion: lead_version }
     const outcome = await keep({ id, type, sequence, ...lead, payload: body })
-    if (outcome === 'in_progress') throw new Error(`Another process works on event ${id}.`)
+    if (outcome === 'in_progress')
+      throw new Error(`Another process is working on event ${id}. Try again later.`)
     return outcome === 'kept' ? 1 : 0
   }
 
   const readFeed = async (): Promise<number> => {
     let kept = 0
-    for (let cursor = await store.cursor(); ; ) {
+    let cursor = await store.cursor()
+    for (;;) {
       erased.clear()
       const page = await readPage(feed, cursor)
       if (page.gone) {
@@ -163,7 +183,7 @@ export const createInbox = <Tx>({
         known = undefined
       }
       for (const event of page.data) {
-        kept += await keepRead(event)
+        kept += await keepFromFeed(event)
         known = Math.max(known ?? 0, event.sequence)
       }
       if (page.next_cursor === cursor) return kept
@@ -174,9 +194,10 @@ export const createInbox = <Tx>({
 
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<number> | undefined
-  /** One read at a time; calls meanwhile share the one after it. */
+  /** Reads the feed when the current read, if any, has ended. All calls until then share the next read. */
   const catchUp = (): Promise<number> => {
-    next ??= last.then(() => {
+    if (next) return next
+    next = last.then(() => {
       const reading = readFeed()
       last = reading.catch(() => undefined)
       next = undefined
@@ -201,8 +222,8 @@ export const createInbox = <Tx>({
       if (!result.ok) return { status: result.code === 'malformed_body' ? 400 : 401, outcome: result.code }
       const { id, payload } = result
       if (inProgress.has(id)) return { status: 409, outcome: 'in_progress' }
-      const number = (name: string) => Number(headerOf(headers, name)) || undefined
-      const sequence = number('webhook-sequence')
+      const readNumber = (name: string) => Number(readHeader(headers, name)) || undefined
+      const sequence = readNumber('webhook-sequence')
       const type = payload.type ?? 'lead.created'
       const data = payload.data as { reference?: string; lead_reference?: string }
       const leadReference = data.lead_reference ?? data.reference
@@ -212,7 +233,7 @@ export const createInbox = <Tx>({
         type,
         sequence,
         leadReference,
-        leadVersion: number('webhook-lead-version'),
+        leadVersion: readNumber('webhook-lead-version'),
         payload,
       })
       inProgress.set(id, kept)
@@ -225,7 +246,7 @@ export const createInbox = <Tx>({
   }
 }
 
-/** For development: a restart loses it all. */
+/** Creates a store in memory for development. A restart loses its content. */
 export const memoryInboxStore = (): InboxStore<undefined> => {
   const ids = boundedStore()
   const versions = new Map<string, number>()

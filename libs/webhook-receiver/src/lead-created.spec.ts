@@ -4,7 +4,7 @@ import type * as receiver from './lead-created'
 
 type Same<A, B> = [A, B] extends [B, A] ? true : never
 
-// Checked by the compiler: a field that one side lacks, or has with another type, fails here.
+// The compiler checks this: a field that is missing on one side, or has another type, fails here.
 const SAME: Record<string, true> = {
   lead: true satisfies Same<Static<typeof LeadListItem>, Omit<receiver.Lead, 'customer' | 'quotes'>>,
   customer: true satisfies Same<Static<typeof Customer>, receiver.Customer>,

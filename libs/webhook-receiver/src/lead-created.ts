@@ -1,6 +1,6 @@
 /** An instant in UTC with microseconds: `2026-01-31T09:30:00.000000Z`. */
 export type Timestamp = string
-/** 1 is yes. */
+/** 1 means yes. */
 type Flag = 0 | 1
 
 export interface LeadCreated {
@@ -8,10 +8,12 @@ export interface LeadCreated {
   data: Lead
 }
 
-/** A Lead with its customer and quotes. `value` is in GBP. Ignore fields you don't know: there may be more one day. */
+/**
+ * A Lead with its customer and quotes. `value` is in GBP. Ignore unknown fields: later releases may add some.
+ */
 export interface Lead {
   id: number
-  /** A UUID; names the lead in paths of the API. */
+  /** A UUID that identifies the lead in paths of the API. */
   reference: string
   name: string
   value: number
@@ -34,7 +36,7 @@ export interface Lead {
   updated_at: Timestamp
   customer: Customer
   quotes: Quote[]
-  /** Only at endpoints that include them, and only when the lead has attributes. */
+  /** Present only if the endpoint includes attributes and the lead has some. */
   attributes?: Record<string, string | number | boolean>
 }
 
@@ -46,7 +48,7 @@ export interface Customer {
   company_name: string | null
   email: string
   phone: string
-  /** `tel:` and the number. */
+  /** `tel:` followed by the number. */
   phone_link: string
   mobile: string | null
   mobile_link: string | null
@@ -86,7 +88,7 @@ export interface QuoteItem {
   created_at: Timestamp
   updated_at: Timestamp
   image: Image | null
-  /** Such as `width`, `height`, `glass`: the keys depend on the product. */
+  /** The keys, such as `width`, `height` and `glass`, depend on the product. */
   options: Record<string, unknown>
 }
 

@@ -15,7 +15,7 @@ const run = (program: string, args: string[], cwd: string) => {
   return result.stdout
 }
 
-/** Puts what would be published where a customer's package manager would. */
+/** Installs the package as a customer's package manager would. */
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'leadwire-package-'))
   const packed = run(
@@ -38,7 +38,7 @@ const headers = { 'x-service-signature': vector.service_signature }
 console.log(verify(body, headers, vector.secret).ok, verify(body, headers, 'other').code, typeof boundedStore)
 `
 
-it('is imported by an ES module', () => {
+it('can be imported by an ES module', () => {
   const load = `import { boundedStore, verify } from '@leadwire/webhook-receiver'
 import { createRequire } from 'node:module'
 const { vectors } = createRequire(import.meta.url)('@leadwire/webhook-receiver/vectors.json')`
@@ -46,21 +46,21 @@ const { vectors } = createRequire(import.meta.url)('@leadwire/webhook-receiver/v
   expect(run(process.execPath, ['program.mjs'], folder)).toBe('true bad_signature function\n')
 })
 
-it('is required by a CommonJS module', () => {
+it('can be required by a CommonJS module', () => {
   const load = `const { boundedStore, verify } = require('@leadwire/webhook-receiver')
 const { vectors } = require('@leadwire/webhook-receiver/vectors.json')`
   writeFileSync(join(folder, 'program.cjs'), program(load))
   expect(run(process.execPath, ['program.cjs'], folder)).toBe('true bad_signature function\n')
 })
 
-it('gives its types to either, without those of Node', () => {
+it('provides types to both, without those of Node', () => {
   const source = `import { boundedStore, verify, verifyStandard, type Lead, type Outcome, type RefusalCode, type WebhookEvent } from '@leadwire/webhook-receiver'
-export const leadOf = (body: Uint8Array, headers: Record<string, string>): Lead | RefusalCode => {
+export const readLead = (body: Uint8Array, headers: Record<string, string>): Lead | RefusalCode => {
   const result = verifyStandard(body, headers, 'a-secret')
   return result.ok ? result.payload.data : result.code
 }
 export const keep = (id: string, work: () => Promise<void>): Promise<Outcome> => boundedStore().once(id, work)
-export const statusOf = (body: Uint8Array, headers: Record<string, string>): string | undefined => {
+export const readStatus = (body: Uint8Array, headers: Record<string, string>): string | undefined => {
   const result = verify<WebhookEvent>(body, headers, 'a-secret')
   if (!result.ok) return undefined
   if (result.payload.type === undefined) return result.payload.data.customer.email
@@ -68,7 +68,7 @@ export const statusOf = (body: Uint8Array, headers: Record<string, string>): str
   return result.payload.type === 'attachment.added' ? result.payload.data.lead_reference : undefined
 }
 export const own = verify<{ own: true }>('{}', [['a', 'b']], ['one', 'two'])
-// @ts-expect-error a parsed body has other bytes
+// @ts-expect-error a parsed body is not accepted
 verify({ data: {} }, {}, 'a-secret')
 `
   for (const extension of ['mts', 'cts']) writeFileSync(join(folder, `consumer.${extension}`), source)
@@ -77,7 +77,7 @@ verify({ data: {} }, {}, 'a-secret')
   run(process.execPath, [tsc, ...options, '', 'consumer.mts', 'consumer.cts'], folder)
 })
 
-it('depends on nothing and publishes what it needs, no spec', () => {
+it('has no dependencies, and publishes neither specs nor fixtures', () => {
   const manifest = JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8'))
   expect(Object.keys(manifest)).toEqual(expect.not.arrayContaining(['dependencies', 'peerDependencies']))
   expect(files).toEqual(

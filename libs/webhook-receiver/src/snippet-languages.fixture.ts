@@ -8,13 +8,14 @@ const runners = join(packageFolder, 'snippet-runners')
 
 export interface Language {
   name: string
-  /** Of the file under docs/webhooks/snippets. */
+  /** The name of the file in docs/webhooks/snippets. */
   snippet: string
-  /** As the page marks its code. */
+  /** The language of the snippet's code block in the guide. */
   fence: string
-  /** The programs that must be here; the first that answers is taken. */
+  /** The programs that can run the snippet. The first one that is installed is used. */
   tools: {
     program: string
+    /** The arguments that make the program print its version. */
     asks: string[]
     prepare: (folder: string, version: string, port: number) => string[][]
   }[]
@@ -26,7 +27,10 @@ const script = (program: string, asks: string[], runner: string) => ({
   prepare: () => [[program, join(runners, runner)]],
 })
 
-/** Each tool's `prepare` puts what it needs in a folder and names the commands; the last of them receives (run.mjs). */
+/**
+ * The languages of the snippets. A tool's `prepare` writes its files into a folder and returns the commands
+ * to run. The last command is the receiver (see run.mjs).
+ */
 export const languages: Language[] = [
   {
     name: 'Node',
@@ -129,7 +133,7 @@ export const languages: Language[] = [
   },
 ]
 
-/** The first of a language's tools that is on this machine, with the version it says it is. */
+/** Finds the first installed tool of a language, with its version. */
 export const findTool = ({ tools }: Language) => {
   for (const tool of tools) {
     const { status, stdout } = spawnSync(tool.program, tool.asks, { encoding: 'utf8' })

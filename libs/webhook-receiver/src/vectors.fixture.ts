@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** As make-vectors.py writes them; a header is null when it is missing. */
+/** A vector of vectors.json, which make-vectors.py writes. A missing header is null. */
 export interface Vector {
   name: string
   secret: string
@@ -21,10 +21,10 @@ export const packageFolder = join(__dirname, '..')
 
 export const vectors: Vector[] = JSON.parse(readFileSync(join(packageFolder, 'vectors.json'), 'utf8')).vectors
 
-export const bodyOf = (vector: Vector) => Buffer.from(vector.body_base64, 'base64')
+export const decodeBody = (vector: Vector) => Buffer.from(vector.body_base64, 'base64')
 
-/** The headers that are there. */
-export const headersOf = (vector: Vector): Record<string, string> => {
+/** Returns the headers of a vector, without its missing headers. */
+export const listHeaders = (vector: Vector): Record<string, string> => {
   const all = {
     'X-SERVICE-Signature': vector.service_signature,
     'webhook-id': vector.id,

@@ -2,11 +2,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { type HeadersLike, verify, verifyStandard } from './index'
-import { bodyOf, headersOf, vectors } from './vectors.fixture'
+import { decodeBody, listHeaders, vectors } from './vectors.fixture'
 
 const lead = vectors[0]!
-const body = bodyOf(lead)
-const headers = headersOf(lead)
+const body = decodeBody(lead)
+const headers = listHeaders(lead)
 const now = new Date(lead.now * 1000)
 const pairs = Object.entries(headers)
 const without = (name: string) => Object.fromEntries(pairs.filter(([key]) => key !== name))
@@ -29,7 +29,7 @@ it.each<[string, HeadersLike]>([
   ['a Headers', new Headers()],
   ['an object', {}],
   ['a list', []],
-])('misses a header in %s without it', async (_, given) => {
+])('reports a missing header in %s', async (_, given) => {
   const missing = { ok: false, code: 'missing_header' }
   expect(verify(body, given, lead.secret)).toMatchObject({ ...missing, header: 'x-service-signature' })
   expect(verifyStandard(body, given, lead.secret)).toMatchObject({ ...missing, header: 'webhook-id' })
@@ -44,12 +44,12 @@ it.each([
   expect(result).toEqual({ ok: false, code: 'missing_header', header: name, message: expect.any(String) })
 })
 
-it('refuses a header that came twice, even when one of them is right', () => {
+it('refuses a repeated header, even if one of its values is valid', () => {
   const twice = [...pairs, ['x-service-signature', '0'.repeat(40)] as const]
   expect(verify(body, twice, lead.secret)).toMatchObject({ code: 'bad_signature' })
 })
 
-it('takes bytes in every form and answers what was in them', async () => {
+it('accepts bytes of every type and returns the payload', async () => {
   const { buffer: whole } = new Uint8Array(body)
   for (const form of [body, new Uint8Array(body), whole, body.toString()])
     expect(verify(form, headers, lead.secret)).toEqual({ ok: true, payload: JSON.parse(body.toString()) })
@@ -61,12 +61,12 @@ it('takes bytes in every form and answers what was in them', async () => {
   })
 })
 
-it('reads a view of a larger buffer as its own bytes only', () => {
+it('reads only the bytes of a view of a larger buffer', () => {
   const larger = Buffer.concat([Buffer.from('before'), body, Buffer.from('after')])
   expect(verify(larger.subarray(6, 6 + body.length), headers, lead.secret)).toMatchObject({ ok: true })
 })
 
-it('throws for a parsed body: its bytes are gone', async () => {
+it('throws for a parsed body', async () => {
   const parsed = JSON.parse(body.toString())
   expect(() => verify(parsed, headers, lead.secret)).toThrow(/raw body must be bytes/)
   expect(() => verifyStandard(parsed, headers, lead.secret, { now })).toThrow(TypeError)
@@ -77,20 +77,20 @@ it.each([
   { secret: [] },
   { secret: ['a-secret', ''] },
   { secret: undefined },
-])('throws without a secret (%j): anybody could sign with an empty one', async (secret) => {
+])('throws without a secret (%j), because anyone could sign with an empty one', async (secret) => {
   const none = secret as unknown as string
   expect(() => verify(body, headers, none)).toThrow('secret is missing')
   expect(() => verifyStandard(body, headers, none, { now })).toThrow('secret is missing')
 })
 
-it('takes several secrets while one is changed for another', async () => {
+it('accepts several secrets during a rotation', async () => {
   const secrets = ['the-next-secret', lead.secret]
   expect(verify(body, headers, secrets)).toMatchObject({ ok: true })
   expect(verifyStandard(body, headers, secrets, { now })).toMatchObject({ ok: true })
   expect(verify(body, headers, ['the-next-secret', 'one-more'])).toMatchObject({ code: 'bad_signature' })
 })
 
-it('never says what would have been right', async () => {
+it('never reveals the expected signature', async () => {
   const forged = { ...headers, 'X-SERVICE-Signature': '0'.repeat(40), 'webhook-signature': 'v1,AAAA' }
   const said = JSON.stringify([
     verify(body, forged, lead.secret),
@@ -100,7 +100,7 @@ it('never says what would have been right', async () => {
     expect(said).not.toContain(hidden)
 })
 
-it('keeps another tolerance, and refuses to work with a clock that is none', async () => {
+it('accepts another tolerance, and throws for an invalid clock', async () => {
   const later = (seconds: number) => ({ now: new Date((lead.now + seconds) * 1000), toleranceSeconds: 10 })
   expect(verifyStandard(body, headers, lead.secret, later(10))).toMatchObject({ ok: true })
   expect(verifyStandard(body, headers, lead.secret, later(11))).toMatchObject({ code: 'too_old' })
@@ -109,7 +109,7 @@ it('keeps another tolerance, and refuses to work with a clock that is none', asy
   expect(() => verifyStandard(body, headers, lead.secret, broken)).toThrow(TypeError)
 })
 
-it('goes by the clock of the machine unless told otherwise', async () => {
+it('uses the clock of the machine by default', async () => {
   expect(verifyStandard(body, headers, lead.secret)).toMatchObject({ ok: false, code: 'too_old' })
 })
 

@@ -1,8 +1,8 @@
-import { type HeadersLike, headerOf } from './headers'
+import { type HeadersLike, readHeader } from './headers'
 import type { LeadCreated } from './lead-created'
-import { bytesOf, hasServiceSignature, hasStandardSignature, type RawBody, type Secrets } from './signatures'
+import { hasServiceSignature, hasStandardSignature, type RawBody, type Secrets, toBytes } from './signatures'
 
-/** The README says what each means. Of `too_old`, `too_new` and `malformed_body` the signature is right. */
+/** The README explains each code. With `too_old`, `too_new` and `malformed_body` the signature is valid. */
 export type RefusalCode =
   | 'missing_header'
   | 'malformed_header'
@@ -14,22 +14,22 @@ export type RefusalCode =
 export interface Refused {
   ok: false
   code: RefusalCode
-  /** For a log; never repeats the secret or the right signature. */
+  /** A message for a log. It never contains the secret or the expected signature. */
   message: string
-  /** The header at error, in lower case. */
+  /** The name of the missing or invalid header, in lower case. */
   header?: string
 }
 
 export interface Verified<Payload = LeadCreated> {
   ok: true
-  /** The parsed body. Its shape is what the sender promises; the signature says who sent it, not what is in it. */
+  /** The parsed body. Its type is not checked: the signature proves the sender, not the content. */
   payload: Payload
 }
 
 export interface VerifiedStandard<Payload = LeadCreated> extends Verified<Payload> {
-  /** `webhook-id`: the event's, the same on every attempt. */
+  /** The `webhook-id`: the id of the event, the same on every attempt. */
   id: string
-  /** `webhook-timestamp`: when this attempt was made. */
+  /** The `webhook-timestamp`: the time of this attempt. */
   sentAt: Date
 }
 
@@ -42,21 +42,22 @@ const refused = (code: RefusalCode, message: string, header?: string): Refused =
 
 const readPayload = <Payload>(body: RawBody): Verified<Payload> | Refused => {
   try {
-    // JSON between systems is UTF-8 without a byte order mark (RFC 8259, 8.1): broken bytes are no JSON.
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(body))
+    // Requires UTF-8 without a byte order mark (RFC 8259, 8.1).
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(toBytes(body))
     return { ok: true, payload: JSON.parse(text) as Payload }
   } catch {
-    return refused('malformed_body', 'The signature is right, but the body is no JSON.')
+    return refused('malformed_body', 'The signature is valid, but the body is not JSON.')
   }
 }
 
 const SERVICE_SIGNATURE = 'x-service-signature'
 
 /**
- * Verifies X-SERVICE-Signature and parses the body. Covers the body alone: a recorded request verifies for ever, and
- * `webhook-id` is not protected. Never throws for what a sender did, only (TypeError) for a parsed body or no secret.
- * @param rawBody the bytes exactly as they came
- * @param secret the endpoint's; several while it is being changed
+ * Verifies X-SERVICE-Signature and parses the body. The signature covers only the body: a recorded request
+ * stays valid for ever, and `webhook-id` is not protected. Never throws because of the request. Throws
+ * TypeError for a parsed body or without a secret.
+ * @param rawBody the bytes exactly as received
+ * @param secret the secret of the endpoint, or all valid secrets during a rotation
  */
 export const verify = <Payload = LeadCreated>(
   rawBody: RawBody,
@@ -64,10 +65,10 @@ export const verify = <Payload = LeadCreated>(
   secret: Secrets,
 ): Verified<Payload> | Refused => {
   const name = SERVICE_SIGNATURE
-  const signature = headerOf(headers, name)
-  if (signature === undefined) return refused('missing_header', `There is no ${name} header.`, name)
+  const signature = readHeader(headers, name)
+  if (signature === undefined) return refused('missing_header', `The ${name} header is missing.`, name)
   if (!hasServiceSignature(rawBody, signature, secret))
-    return refused('bad_signature', `${name} does not sign this body with this secret.`, name)
+    return refused('bad_signature', `${name} does not match this body and this secret.`, name)
   return readPayload<Payload>(rawBody)
 }
 
@@ -77,36 +78,42 @@ const [, TIMESTAMP, SIGNATURE] = STANDARD
 const TOLERANCE_SECONDS = 5 * 60
 
 export interface StandardOptions {
-  /** The clock; the machine's when absent. */
+  /** The current time. Default: the machine's clock. */
   now?: Date
-  /** How far `webhook-timestamp` may be from now, either way; 300 when absent. Every attempt has a new one. */
+  /**
+   * The maximum distance of `webhook-timestamp` from `now` in either direction. Default: 300. Every attempt
+   * has a new timestamp, so a late retry is not too old.
+   */
   toleranceSeconds?: number
 }
 
-/** Verifies `webhook-signature` (Standard Webhooks 1.0.0) and the age, and parses the body. A repeated event verifies too. */
+/**
+ * Verifies `webhook-signature` (Standard Webhooks 1.0.0) and the age, and parses the body. Does not detect
+ * duplicates.
+ */
 export const verifyStandard = <Payload = LeadCreated>(
   rawBody: RawBody,
   headers: HeadersLike,
   secret: Secrets,
   { now = new Date(), toleranceSeconds = TOLERANCE_SECONDS }: StandardOptions = {},
 ): VerifiedStandard<Payload> | Refused => {
-  const [id, timestamp, signatures] = STANDARD.map((name) => headerOf(headers, name))
+  const [id, timestamp, signatures] = STANDARD.map((name) => readHeader(headers, name))
   if (id === undefined || timestamp === undefined || signatures === undefined) {
-    const missing = STANDARD.find((name) => headerOf(headers, name) === undefined)!
-    return refused('missing_header', `There is no ${missing} header.`, missing)
+    const missing = STANDARD.find((name) => readHeader(headers, name) === undefined)!
+    return refused('missing_header', `The ${missing} header is missing.`, missing)
   }
   if (!/^\d{1,12}$/.test(timestamp))
-    return refused('malformed_header', `${TIMESTAMP} is no number of seconds.`, TIMESTAMP)
+    return refused('malformed_header', `${TIMESTAMP} is not a number of seconds.`, TIMESTAMP)
   if (!hasStandardSignature(rawBody, { id, timestamp, signatures }, secret))
-    return refused('bad_signature', `${SIGNATURE} does not sign this request with this secret.`, SIGNATURE)
-  // Whole seconds on both sides, as the specification's libraries count.
+    return refused('bad_signature', `${SIGNATURE} does not match this request and this secret.`, SIGNATURE)
+  // Counts whole seconds on both sides, like the libraries of the specification.
   const age = Math.floor(now.getTime() / 1000) - Number(timestamp)
-  // A clock that is no time must not switch the check off: every comparison with NaN is false.
+  // Rejects an invalid clock, which would disable the check: every comparison with NaN is false.
   if (Number.isNaN(age) || Number.isNaN(toleranceSeconds))
     throw new TypeError('now and toleranceSeconds must be a valid time and a number.')
-  if (age > toleranceSeconds) return refused('too_old', `It was sent ${age} s ago.`, TIMESTAMP)
+  if (age > toleranceSeconds) return refused('too_old', `The request was sent ${age} s ago.`, TIMESTAMP)
   if (-age > toleranceSeconds)
-    return refused('too_new', `It was sent ${-age} s from now; compare the clocks.`, TIMESTAMP)
+    return refused('too_new', `The request was sent ${-age} s in the future: check the clocks.`, TIMESTAMP)
   const read = readPayload<Payload>(rawBody)
   return read.ok ? { ...read, id, sentAt: new Date(Number(timestamp) * 1000) } : read
 }

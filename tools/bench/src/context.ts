@@ -1,29 +1,102 @@
-import type { FilledAccount, Sql } from '@leadwire/fill'
-import type { Receiver } from './load/start-receiver'
-import type { Memory } from './measure/memory'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type FilledAccount,
+  fillAccounts,
+  fillLeads,
+  fillQuotes,
+  openSql,
+  type Sql,
+  vacuum,
+} from '@leadwire/fill'
+import { type Receiver, startReceiver } from './load/start-receiver'
+import { type Memory, readMemory, watchMemory } from './measure/memory'
 import type { Options } from './options'
-import type { Ground } from './process/ground'
+import type { Cleanups } from './process/cleanups'
 import type { Report } from './report/report'
-import type { Stack } from './stack/start-stack'
+import { createTemporaryFolder } from './stack/create-temporary-folder'
+import { type Stack, startStack } from './stack/start-stack'
 
-/** What scenarios on the running stack work with. */
-export interface Context {
+/** The options of a run, and where scenarios add cleanups and findings. */
+export interface Run {
   options: Options
-  ground: Ground
+  cleanups: Cleanups
   report: Report
+}
+
+/** Everything that scenarios on a running stack use. */
+export interface Context extends Run {
   folder: string
   stack: Stack
   receiver: Receiver
   /** The databases of the stack. */
   leads: Sql
   webhooks: Sql
-  /** What the stack's image addresses begin with. */
+  /** The prefix of the stack's image addresses. */
   assetsUrl: string
-  /** The services' before the first load. */
+  /** The services' memory before the first load. */
   idleMemory: Memory
-  mostMemory: () => Memory
-  /** An account with leads that have quotes. */
-  quoted: () => Promise<FilledAccount>
-  /** A thousand accounts without leads (fewer in a quick run). */
-  many: () => Promise<FilledAccount[]>
+  readPeakMemory: () => Memory
+  /** Returns an account whose leads have quotes. Stores it at the first call. */
+  getAccountWithQuotes: () => Promise<FilledAccount>
+  /** Returns 1,000 accounts without leads (100 in a quick run). Stores them at the first call. */
+  getManyAccounts: () => Promise<FilledAccount[]>
+}
+
+/** Starts the stack and a receiver. */
+export const createContext = async ({ options, cleanups, report }: Run): Promise<Context> => {
+  const folder = await createTemporaryFolder(cleanups)
+  const env = options.profile ? createProfilingEnv(options) : {}
+  const stack = await startStack({ cleanups, folder, env })
+  // The services continue to allocate memory for some seconds after they are ready.
+  await wait(options.quick ? 1000 : 5000)
+  const idleMemory = await readMemory(stack)
+  const memory = watchMemory(stack)
+  cleanups.add(memory.stop)
+  const receiver = await startReceiver()
+  cleanups.add(receiver.stop)
+  const openDatabase = (name: string): Sql => {
+    const sql = openSql(stack.databaseUrl(name))
+    cleanups.add(sql.close)
+    return sql
+  }
+  const leads = openDatabase('leads')
+  const webhooks = openDatabase('webhooks')
+  const assetsUrl = stack.dev.assets_url
+  const storeAccountWithQuotes = async () => {
+    const [account] = await fillAccounts(leads, 1)
+    await fillLeads({ leads, assetsUrl }, account!.id, options.quick ? 1000 : 10_000, { searchable: false })
+    await fillQuotes({ leads, assetsUrl }, account!.id)
+    await vacuum(leads, ['leads', 'accounts', 'tokens', 'quotes', 'quote_items'])
+    return account!
+  }
+  return {
+    options,
+    cleanups,
+    report,
+    folder,
+    stack,
+    receiver,
+    leads,
+    webhooks,
+    assetsUrl,
+    idleMemory,
+    readPeakMemory: memory.readPeak,
+    getAccountWithQuotes: once(storeAccountWithQuotes),
+    getManyAccounts: once(() => fillAccounts(leads, options.quick ? 100 : 1000)),
+  }
+}
+
+const createProfilingEnv = ({ out }: Options) => ({
+  NODE_OPTIONS: `--require ${JSON.stringify(join(__dirname, 'measure/profile-this-process.js'))}`,
+  BENCH_PROFILES: join(out, 'profiles'),
+})
+
+/** Returns a function that calls `work` at its first call, and always returns the same result. */
+const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
+  let result: Promise<T> | undefined
+  return () => {
+    result ??= work()
+    return result
+  }
 }

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { type Options, readOptions, usage } from './options'
-import { createGround } from './process/ground'
-import { verdictOf } from './report/figure'
-import { createReport } from './report/report'
+import { createCleanups } from './process/cleanups'
+import { createReport, hasFailures } from './report/report'
 import { writeResults } from './report/results'
 import { runBench } from './run-bench'
 
-const say = (line: string) => console.log(line)
+const print = (line: string) => console.log(line)
 
-const optionsOrExit = (): Options => {
+const readOptionsOrExit = (): Options => {
   try {
     return readOptions(process.argv.slice(2), process.env)
   } catch (error) {
@@ -17,37 +16,35 @@ const optionsOrExit = (): Options => {
   }
 }
 
-const options = optionsOrExit()
-const ground = createGround()
-const findings = createReport(say)
+const options = readOptionsOrExit()
+const cleanups = createCleanups()
+const report = createReport(print)
 let stopping = false
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, async () => {
-    if (!stopping) say('stopping')
+    if (!stopping) print('stopping')
     stopping = true
-    await ground.leave()
+    await cleanups.runAll()
     process.exit(130)
   })
 
-/** Answers with whether any figure misses its floor or could not be taken. */
-const run = async (): Promise<boolean> => {
+const run = async (): Promise<void> => {
   try {
-    const machine = await runBench({ options, ground, report: findings, say })
-    // The services write their profiles when they end.
-    await ground.leave()
-    await writeResults(options, { machine, findings })
-    say(`written: ${join(options.out, 'results.md')}`)
-    return findings.failures.length > 0 || findings.figures.some((figure) => verdictOf(figure) === 'FAIL')
+    const machine = await runBench({ options, cleanups, report, print })
+    // Stops the services first, because they write their profiles when they end.
+    await cleanups.runAll()
+    await writeResults(options, machine, report.findings)
+    print(`written: ${join(options.out, 'results.md')}`)
   } finally {
-    await ground.leave()
+    await cleanups.runAll()
   }
 }
 
 run().then(
-  (failed) => process.exit(failed ? 1 : 0),
+  () => process.exit(hasFailures(report.findings) ? 1 : 0),
   (error: unknown) => {
-    // Its processes are being taken from under it.
+    // A signal stops the processes that the run uses, so the run fails. The handler above exits.
     if (stopping) return
     console.error(error instanceof Error ? error.stack : error)
     process.exit(2)

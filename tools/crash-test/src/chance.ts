@@ -1,13 +1,13 @@
-/** What is drawn by chance, the same for each seed. */
+/** A random generator. The same seed gives the same sequence. */
 export interface Chance {
-  /** From 0 up to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number
   between(least: number, most: number): number
   pick<T>(choices: readonly T[]): T
 }
 
-/** Numbers of mulberry32. */
-export const chanceOf = (seed: number): Chance => {
+/** Creates a generator with the algorithm mulberry32. */
+export const createChance = (seed: number): Chance => {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -2,140 +2,163 @@ import type { Hazard } from './hazards'
 import type { Arrival } from './receiver'
 import type { RecordedAttempt, Records } from './records'
 
-/** An attempt that came again though it had succeeded, or that was not recorded, and why. */
-export interface Repetition {
+/** An arrival that is a duplicate or has no record, with its explanation. */
+export interface Anomaly {
   eventId: string
   at: string
-  /** Null: nothing explains it. */
+  /** null if nothing explains the anomaly. */
   because: string | null
 }
 
 export interface Verdict {
   accepted: number
-  /** References that were answered 200 and are not there. */
+  /** References in responses 200 whose leads are not stored. */
   leadsLost: string[]
-  /** References that are there without a response. */
-  leadsTwice: string[]
-  /** Leads whose event webhook-service does not hold. */
+  /** References of stored leads that no response contained. */
+  leadsWithoutResponse: string[]
+  /** Leads whose event is not stored in webhook-service. */
   eventsLost: string[]
-  /** Leads whose webhook never came and was answered 2xx. */
+  /** Leads without a webhook that got the response 200. */
   webhooksLost: string[]
-  /** Successful attempts that were made again. */
-  duplicates: Repetition[]
-  /** Attempts that came and are not recorded. */
-  unrecorded: Repetition[]
-  /** Deliveries whose record is not one attempt after the other, or has an answer that the receiver did not give. */
+  /** Successful attempts that were repeated. */
+  duplicates: Anomaly[]
+  /** Attempts that arrived but are not recorded. */
+  unrecorded: Anomaly[]
+  /**
+   * Deliveries whose attempts are not numbered 1, 2, 3 …, or that record more responses than the receiver
+   * gave.
+   */
   attemptsWrong: string[]
-  /** Events whose numbers are not dense, or that came with another number than theirs. */
+  /** Events that leave a gap in the numbers, or that arrived with the number of another event. */
   numbersWrong: string[]
 }
 
-/** A result is written within this time of its attempt, on a busy machine, unless something happens. */
+/** A busy machine records a result within this time after its attempt, unless a hazard happens. */
 const RECORDED_WITHIN_MS = 3000
 /**
- * When PostgreSQL's machine is lost, a service writes results to it for so long: the connections for results are used every five seconds,
- * and found dead when nothing came for twelve.
+ * How long a service may write results to a lost PostgreSQL machine before it notices the loss. The service
+ * uses the connections for results every five seconds, and finds a connection dead after twelve seconds of
+ * silence.
  */
 const LOST_UNNOTICED_MS = 17_000
-/** Clocks and scheduling of one machine. */
+/** The tolerance for clocks and scheduling on one machine. */
 const SLACK_MS = 250
 
-/** An attempt is only lost while who makes it, or where its result is written, is killed or frozen. */
-const isOfAttempts = ({ process }: Hazard) => /webhook-service|postgres/.test(process)
+/**
+ * Only hazards of webhook-service, which makes attempts, and of PostgreSQL, which records them, can lose a
+ * result.
+ */
+const canLoseResults = ({ process }: Hazard) => /webhook-service|postgres/.test(process)
 
-const groupBy = <Item>(items: Item[], keyOf: (item: Item) => string): Map<string, Item[]> => {
+const groupBy = <Item>(items: Item[], readKey: (item: Item) => string): Map<string, Item[]> => {
   const groups = new Map<string, Item[]>()
   for (const item of items) {
-    const group = groups.get(keyOf(item))
+    const group = groups.get(readKey(item))
     if (group) group.push(item)
-    else groups.set(keyOf(item), [item])
+    else groups.set(readKey(item), [item])
   }
   return groups
 }
 
-const hazardOf = (arrival: Arrival, hazards: Hazard[]): string | null => {
-  const end = (arrival.answeredAt ?? arrival.at) + RECORDED_WITHIN_MS
-  const until = (one: Hazard) =>
-    one.what === 'lost' ? Math.max(one.until, one.from + LOST_UNNOTICED_MS) : one.until
+/** Returns the hazard that can have lost the result of an attempt, in words, or null. */
+const explainByHazard = (arrival: Arrival, hazards: Hazard[]): string | null => {
+  const end = (arrival.respondedAt ?? arrival.at) + RECORDED_WITHIN_MS
+  const findEnd = ({ what, from, until }: Hazard) =>
+    what === 'lost' ? Math.max(until, from + LOST_UNNOTICED_MS) : until
   const hazard = hazards.find(
-    (one) => isOfAttempts(one) && one.from <= end && until(one) >= arrival.at - SLACK_MS,
+    (candidate) =>
+      canLoseResults(candidate) && candidate.from <= end && findEnd(candidate) >= arrival.at - SLACK_MS,
   )
   return hazard ? `${hazard.process} was ${hazard.what} at ${new Date(hazard.from).toISOString()}` : null
 }
 
-const repetition = (arrival: Arrival, because: string | null): Repetition => ({
-  ...{ eventId: arrival.id, at: new Date(arrival.at).toISOString(), because },
+const createAnomaly = (arrival: Arrival, because: string | null): Anomaly => ({
+  eventId: arrival.id,
+  at: new Date(arrival.at).toISOString(),
+  because,
 })
 
-/** Each recorded attempt without an answer explains one arrival within its time: the receiver answered, and it came too late. */
-const duplicatesOf = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Repetition[] => {
-  const unanswered = attempts.filter(({ status }) => status === null)
+/**
+ * Returns the duplicates of an event: all successful arrivals except the last one. Each recorded attempt
+ * without a response explains one arrival during the attempt: the receiver responded, but the response
+ * arrived too late.
+ */
+const findDuplicates = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
+  const withoutResponse = attempts.filter(({ status }) => status === null)
   const successes = arrivals.filter(({ status }) => status === 200)
   return successes.slice(0, -1).map((arrival) => {
-    const index = unanswered.findIndex(
+    const index = withoutResponse.findIndex(
       ({ from, until }) => from - SLACK_MS <= arrival.at && arrival.at <= until + SLACK_MS,
     )
-    if (index < 0) return repetition(arrival, hazardOf(arrival, hazards))
-    const [attempt] = unanswered.splice(index, 1)
-    return repetition(arrival, `the attempt ended without an answer: ${attempt!.error}`)
+    if (index < 0) return createAnomaly(arrival, explainByHazard(arrival, hazards))
+    const [attempt] = withoutResponse.splice(index, 1)
+    return createAnomaly(arrival, `the attempt ended without a response: ${attempt!.error}`)
   })
 }
 
-/** Arrivals beyond what is recorded, the latest of those that something explains first. */
-const unrecordedOf = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Repetition[] => {
+/**
+ * Returns the arrivals in excess of the recorded attempts. Any of the arrivals may lack a record, so the
+ * arrivals that a hazard explains come first.
+ */
+const findUnrecorded = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
   const count = arrivals.length - attempts.length
   if (count <= 0) return []
-  const repetitions = arrivals.map((arrival) => repetition(arrival, hazardOf(arrival, hazards)))
-  const explained = repetitions.filter(({ because }) => because !== null)
-  const rest = repetitions.filter(({ because }) => because === null)
-  return [...explained, ...rest].slice(0, count)
+  const anomalies = arrivals.map((arrival) => createAnomaly(arrival, explainByHazard(arrival, hazards)))
+  const explained = anomalies.filter(({ because }) => because !== null)
+  const unexplained = anomalies.filter(({ because }) => because === null)
+  return [...explained, ...unexplained].slice(0, count)
 }
 
-const isWrong = (attempts: RecordedAttempt[], attemptCount: number, arrivals: Arrival[]): boolean =>
+const areAttemptsWrong = (attempts: RecordedAttempt[], attemptCount: number, arrivals: Arrival[]): boolean =>
   attempts.length !== attemptCount ||
   attempts.some(({ number }, index) => number !== index + 1) ||
   attempts.filter(({ status }) => status !== null).length > arrivals.length
 
-/** Compares what was accepted, what is recorded, and what the receiver saw. */
+type Lead = Records['leads'][number]
+type Delivery = Records['deliveries'][number]
+
+/** Compares the accepted leads, the records in the databases, and the attempts that the receiver saw. */
 export const compare = ({
   accepted,
   records,
-  arrivalsOf,
+  listArrivals,
   hazards,
 }: {
   accepted: string[]
   records: Records
-  arrivalsOf: (eventId: string) => Arrival[]
+  listArrivals: (eventId: string) => Arrival[]
   hazards: Hazard[]
 }): Verdict => {
-  const { leads, deliveries } = records
-  const there = new Set(leads.map(({ reference }) => reference))
-  const answered = new Set(accepted)
-  const held = new Set(records.events.map(({ id }) => id))
-  const attempts = groupBy(records.attempts, ({ eventId }) => eventId)
-  const came = ({ eventId }: { eventId: string | null }) => arrivalsOf(eventId ?? '')
-  const ofEach = (
-    find: (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]) => Repetition[],
-  ) => deliveries.flatMap((delivery) => find(came(delivery), attempts.get(delivery.eventId) ?? [], hazards))
-  const isTold = (lead: Records['leads'][number]) => came(lead).some(({ status }) => status === 200)
-  const referencesOf = (found: Records['leads']) => found.map(({ reference }) => reference)
+  const { leads, deliveries, events } = records
+  const storedReferences = new Set(leads.map(({ reference }) => reference))
+  const acceptedReferences = new Set(accepted)
+  const storedEvents = new Set(events.map(({ id }) => id))
+  const attemptsByEvent = groupBy(records.attempts, ({ eventId }) => eventId)
+  const listAttempts = ({ eventId }: Delivery) => attemptsByEvent.get(eventId) ?? []
+  const hasEvent = ({ eventId }: Lead) => eventId !== null && storedEvents.has(eventId)
+  const hasWebhook = ({ eventId }: Lead) => listArrivals(eventId ?? '').some(({ status }) => status === 200)
+  const listReferences = (found: Lead[]) => found.map(({ reference }) => reference)
   return {
     accepted: accepted.length,
-    leadsLost: accepted.filter((reference) => !there.has(reference)),
-    leadsTwice: referencesOf(leads.filter(({ reference }) => !answered.has(reference))),
-    eventsLost: referencesOf(leads.filter(({ eventId }) => eventId === null || !held.has(eventId))),
-    webhooksLost: referencesOf(leads.filter((lead) => !isTold(lead))),
-    duplicates: ofEach(duplicatesOf),
-    unrecorded: ofEach(unrecordedOf),
+    leadsLost: accepted.filter((reference) => !storedReferences.has(reference)),
+    leadsWithoutResponse: listReferences(leads.filter(({ reference }) => !acceptedReferences.has(reference))),
+    eventsLost: listReferences(leads.filter((lead) => !hasEvent(lead))),
+    webhooksLost: listReferences(leads.filter((lead) => !hasWebhook(lead))),
+    duplicates: deliveries.flatMap((delivery) =>
+      findDuplicates(listArrivals(delivery.eventId), listAttempts(delivery), hazards),
+    ),
+    unrecorded: deliveries.flatMap((delivery) =>
+      findUnrecorded(listArrivals(delivery.eventId), listAttempts(delivery), hazards),
+    ),
     attemptsWrong: deliveries
       .filter((delivery) =>
-        isWrong(attempts.get(delivery.eventId) ?? [], delivery.attemptCount, came(delivery)),
+        areAttemptsWrong(listAttempts(delivery), delivery.attemptCount, listArrivals(delivery.eventId)),
       )
       .map(({ id }) => id),
-    numbersWrong: records.events
+    numbersWrong: events
       .filter(
         ({ id, number }, index) =>
-          number !== index + 1 || arrivalsOf(id).some((arrival) => arrival.number !== number),
+          number !== index + 1 || listArrivals(id).some((arrival) => arrival.number !== number),
       )
       .map(({ id }) => id),
   }

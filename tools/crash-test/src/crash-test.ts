@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { poll, repositoryRoot } from '@leadwire/embedded'
-import { type Chance, chanceOf } from './chance'
+import { type Chance, createChance } from './chance'
 import { compare, type Verdict } from './compare'
 import type { Ground } from './ground'
 import { type Hazard, runHazards } from './hazards'
@@ -16,14 +16,14 @@ import { startStack } from './start-stack'
 const TIMEOUT_MS = 3000
 const QUIET_WITHIN_MS = 180_000
 
-/** Short pauses: what is retried is retried in this run. */
+/** Short pauses, so that all retries happen during the run. */
 const SETTINGS = {
   WEBHOOK_RETRY_SCHEDULE: '1s,2s,4s,8s,16s',
   WEBHOOK_TIMEOUT: `${TIMEOUT_MS}ms`,
   RECONCILE_INTERVAL: '5s',
 }
 
-/** What `leadwire reconcile --full --json` printed. */
+/** The output of `leadwire reconcile --full --json`. */
 export type Reconciled = Record<string, unknown> & { unexplained_count: number; unexplained: unknown[] }
 
 export interface Report {
@@ -31,12 +31,12 @@ export interface Report {
   minutes: number
   startedAt: string
   hazards: Hazard[]
-  /** Answers to creates that were none, by status; 0: no answer. */
+  /** The number of failed requests by status. 0 means that there was no response. */
   failures: Record<string, number>
   verdict: Verdict
   files: { stored: number; lost: string[] }
   reconciled: Reconciled
-  /** What must not be, in words; empty: nothing. */
+  /** Descriptions of everything that is wrong. Empty if the test passed. */
   errors: string[]
 }
 
@@ -51,42 +51,43 @@ const reconcile = async ({ cli }: Ground): Promise<Reconciled> => {
   return JSON.parse(stdout)
 }
 
-const errorsOf = ({
+const listErrors = ({
   verdict,
   files,
   reconciled,
 }: Pick<Report, 'verdict' | 'files' | 'reconciled'>): string[] => {
-  const unexplained = (repetitions: Verdict['duplicates']) =>
-    repetitions.filter(({ because }) => because === null)
+  const countUnexplained = (anomalies: Verdict['duplicates']) =>
+    anomalies.filter(({ because }) => because === null).length
   const counts: [count: number, what: string][] = [
-    [verdict.accepted === 0 ? 1 : 0, 'load that no lead came of'],
     [verdict.leadsLost.length, 'leads lost'],
-    [verdict.leadsTwice.length, 'leads created without a response'],
+    [verdict.leadsWithoutResponse.length, 'leads created without a response'],
     [verdict.eventsLost.length, 'events lost'],
     [verdict.webhooksLost.length, 'webhooks lost'],
-    [files.stored === 0 ? 1 : 0, 'load that no file came of'],
     [files.lost.length, 'files lost'],
-    [unexplained(verdict.duplicates).length, 'duplicates without an explanation'],
-    [unexplained(verdict.unrecorded).length, 'attempts that are not recorded, without an explanation'],
-    [verdict.attemptsWrong.length, 'deliveries whose record of attempts is wrong'],
-    [verdict.numbersWrong.length, 'events whose number is wrong'],
+    [countUnexplained(verdict.duplicates), 'duplicates without an explanation'],
+    [countUnexplained(verdict.unrecorded), 'unrecorded attempts without an explanation'],
+    [verdict.attemptsWrong.length, 'deliveries with wrong records of attempts'],
+    [verdict.numbersWrong.length, 'events with a wrong number'],
     [reconciled.unexplained_count, 'findings of leadwire reconcile'],
   ]
-  return counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+  const errors = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
+  if (verdict.accepted === 0) errors.push('the load created no lead')
+  if (files.stored === 0) errors.push('the load stored no file')
+  return errors
 }
 
 const registerEndpoint = async ({ base, token }: Ground, url: string): Promise<void> => {
-  const answer = await fetch(`${base}/manage/webhook-endpoints`, {
+  const response = await fetch(`${base}/manage/webhook-endpoints`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify({ url }),
   })
-  if (answer.status !== 200) throw new Error(`the endpoint was not registered: ${await answer.text()}`)
+  if (response.status !== 200) throw new Error(`the endpoint was not registered: ${await response.text()}`)
 }
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** Does harm for a time. Resolves with what was done, when all is ready again. */
+/** Disturbs the stack until the deadline. Returns the hazards after everything is ready again. */
 type Harm = (options: { chance: Chance; deadline: number; say: (line: string) => void }) => Promise<Hazard[]>
 
 const run = async (
@@ -101,29 +102,35 @@ const run = async (
   const deadline = startedAt.getTime() + minutes * 60_000
   let hazards: Hazard[]
   try {
-    hazards = await harm({ chance: chanceOf(seed), deadline, say })
+    hazards = await harm({ chance: createChance(seed), deadline, say })
   } finally {
     await load.stop()
   }
-  say(
-    `${hazards.length} kills, freezes and losses, ${load.accepted.length} leads accepted; waiting until all is quiet`,
-  )
+  say(`${hazards.length} kills, freezes and losses, ${load.accepted.length} leads accepted`)
+  say('waiting until all events are published and no delivery is pending')
   const quiet = { what: 'all deliveries to end', timeoutMs: QUIET_WITHIN_MS, everyMs: 500 }
   await poll(() => isQuiet(ground), quiet).catch((error: Error) => say(error.message))
   const records = await readRecords(ground)
   const reconciled = await reconcile(ground)
-  const verdict = compare({ accepted: load.accepted, records, arrivalsOf: receiver.arrivalsOf, hazards })
+  const { listArrivals } = receiver
+  const verdict = compare({ accepted: load.accepted, records, listArrivals, hazards })
   const files = { stored: load.files.length, lost: await findLostFiles(ground, load.files) }
   return {
-    ...{ seed, minutes, startedAt: startedAt.toISOString(), hazards },
+    seed,
+    minutes,
+    startedAt: startedAt.toISOString(),
+    hazards,
     failures: Object.fromEntries(load.failures),
-    ...{ verdict, files, reconciled, errors: errorsOf({ verdict, files, reconciled }) },
+    verdict,
+    files,
+    reconciled,
+    errors: listErrors({ verdict, files, reconciled }),
   }
 }
 
 type Settings = Omit<Options, 'out'> & { say: (line: string) => void }
 
-const open = async ({ machines, asynchronous }: Settings): Promise<{ ground: Ground; harm: Harm }> => {
+const startGround = async ({ machines, asynchronous }: Settings): Promise<{ ground: Ground; harm: Harm }> => {
   if (machines) {
     const started = await startMachines({ env: SETTINGS, asynchronous })
     return { ground: started.ground, harm: (options) => loseMachines(started, options) }
@@ -133,14 +140,15 @@ const open = async ({ machines, asynchronous }: Settings): Promise<{ ground: Gro
 }
 
 /**
- * Runs a stack of its own under load while its processes are killed and frozen, or its machines lost, and says what became of each lead and webhook.
- * Leaves nothing behind. Throws when the stack does not start, or does not come back.
+ * Starts a stack and loads it while processes are killed and frozen, or machines are lost. Then checks each
+ * lead, event, webhook and file. Stops and removes the stack at the end.
+ * @throws an error if the stack does not start, or is not ready again in time after a hazard
  */
 export const crashTest = async (settings: Settings): Promise<Report> => {
-  const chance = chanceOf(settings.seed + 1)
+  const chance = createChance(settings.seed + 1)
   const receiver = await startReceiver({ chance, lateMs: TIMEOUT_MS + 500 })
   try {
-    const { ground, harm } = await open(settings)
+    const { ground, harm } = await startGround(settings)
     try {
       return await run(ground, harm, receiver, settings)
     } catch (error) {

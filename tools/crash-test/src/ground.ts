@@ -1,13 +1,13 @@
-/** What the load, the records and the verification need of whatever runs. */
+/** The running system under test, as a stack or as machines. The load and the checks use it. */
 export interface Ground {
-  /** Where `leadwire` finds the services. */
+  /** Settings with which `leadwire` finds the services. */
   cli: NodeJS.ProcessEnv
   /** The address of the API. */
   base: string
   token: string
   accountId: number
   databaseUrl: (name: string) => string
-  /** What was logged last. */
+  /** The last lines of the logs. */
   lastLines: string[]
   stop: () => Promise<void>
 }

@@ -2,112 +2,124 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const CLIENTS = 4
-const APART_MS = 40
-const AGAIN_MS = 100
-/** For so long creates that are on their way are asked again at the end. */
-const GIVEN_UP_MS = 60_000
-/** A frozen process answers nothing. */
-const ANSWER_MS = 12_000
+const PAUSE_MS = 40
+const RETRY_PAUSE_MS = 100
+/** How long `stop` lets the clients retry their last requests. */
+const GIVE_UP_MS = 60_000
+/** The timeout of a request. A frozen process does not respond. */
+const RESPONSE_MS = 12_000
 
 const LEAD = {
-  ...{ name: 'Bay window', first_name: 'Ada', last_name: 'Byron', email: 'ada@example.com' },
-  ...{ phone: '020 7946 0000', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+  name: 'Bay window',
+  first_name: 'Ada',
+  last_name: 'Byron',
+  email: 'ada@example.com',
+  phone: '020 7946 0000',
+  postcode: 'SW1A 1AA',
+  referrer: 'Website',
+  status: 'open',
 }
 
-/** A file that was answered 200. */
+/** A file whose upload got the response 200. */
 export interface StoredFile {
   url: string
   text: string
 }
 
-/** Another lead could ask for it, and a lead that is lost has no files. */
-const NOT_THERE = 404
+/** The status of an upload to a lead that was lost. The client does not retry the upload. */
+const NOT_FOUND = 404
 
 /**
- * Clients that create leads, each with a key under which they ask again until they are answered 200. One of them attaches a file to each
- * of its leads in the same way.
+ * Starts clients that create leads one after the other. Each create has an idempotency key, and the client
+ * retries it until the response is 200. One client also attaches a file to each of its leads in the same way.
  */
 export const startLoad = ({ base, token }: { base: string; token: string }) => {
   const accepted: string[] = []
   const files: StoredFile[] = []
-  /** Answers other than 200, by status; 0 stands for none. */
+  /** The number of failed requests by status. 0 means that there was no response. */
   const failures = new Map<number, number>()
   const stopping = new AbortController()
-  let givenUp = false
+  let hasGivenUp = false
 
-  /** The `data` of a success, or the status of what was none. */
-  const ask = async <Data>(path: string, key: string, request: RequestInit): Promise<Data | number> => {
+  /** Sends a POST. Returns the `data` of a success, or the status of a failure. */
+  const post = async <Data>(path: string, key: string, request: RequestInit): Promise<Data | number> => {
     const headers = { ...request.headers, authorization: `Bearer ${token}`, 'idempotency-key': key }
     let status = 0
     try {
-      const signal = AbortSignal.timeout(ANSWER_MS)
-      const answer = await fetch(`${base}${path}`, { ...request, method: 'POST', headers, signal })
-      status = answer.status
-      const { data } = (await answer.json()) as { data: Data }
+      const signal = AbortSignal.timeout(RESPONSE_MS)
+      const response = await fetch(`${base}${path}`, { ...request, method: 'POST', headers, signal })
+      status = response.status
+      const { data } = (await response.json()) as { data: Data }
       if (status === 200) return data
     } catch {
-      // Unreachable, or gone in the middle of the answer.
+      // The gateway could not be reached, or the connection ended during the response.
       status = 0
     }
     failures.set(status, (failures.get(status) ?? 0) + 1)
     return status
   }
-  const askUntilDone = async <Data extends object>(
+  /** Retries a POST until it succeeds. Returns undefined if the response is 404. */
+  const postUntilDone = async <Data extends object>(
     path: string,
-    body: () => RequestInit,
+    buildRequest: () => RequestInit,
   ): Promise<Data | undefined> => {
     const key = randomUUID()
-    while (!givenUp) {
-      const data = await ask<Data>(path, key, body())
+    while (!hasGivenUp) {
+      const data = await post<Data>(path, key, buildRequest())
       if (typeof data !== 'number') return data
-      if (data === NOT_THERE) return undefined
-      await pause(AGAIN_MS)
+      if (data === NOT_FOUND) return undefined
+      await pause(RETRY_PAUSE_MS)
     }
-    throw new Error(`POST ${path} was not answered within ${GIVEN_UP_MS} ms after the last kill.`)
+    throw new Error(`POST ${path} did not succeed within ${GIVE_UP_MS} ms after the last hazard.`)
   }
-  const json = () => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(LEAD) })
-  const attach = async (reference: string) => {
+  const buildLead = () => ({
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(LEAD),
+  })
+  const attachFile = async (reference: string) => {
     const text = `The file of ${reference}`
-    const form = () => {
+    const buildForm = () => {
       const body = new FormData()
       body.set('name', 'Survey')
       body.set('file', new Blob([text]), 'survey.txt')
       return { body }
     }
-    const file = await askUntilDone<{ url: string }>(`/leads/${reference}/attachments`, form)
+    const file = await postUntilDone<{ url: string }>(`/leads/${reference}/attachments`, buildForm)
     if (file) files.push({ url: file.url, text })
   }
-  const work = async (client: number) => {
+  const runClient = async (client: number) => {
     while (!stopping.signal.aborted) {
-      const lead = await askUntilDone<{ reference: string }>('/leads', json)
+      const lead = await postUntilDone<{ reference: string }>('/leads', buildLead)
       accepted.push(lead!.reference)
-      if (client === 0) await attach(lead!.reference)
-      await pause(APART_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (client === 0) await attachFile(lead!.reference)
+      await pause(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
-  const workers = Array.from({ length: CLIENTS }, (_, client) => work(client))
+  const clients = Array.from({ length: CLIENTS }, (_, client) => runClient(client))
   return {
-    /** References of the leads that were answered 200. */
+    /** The references of the leads whose create got the response 200. */
     accepted,
     files,
     failures,
-    /** Resolves when each lead and file that was asked for is answered 200. Throws when that takes too long. */
+    /**
+     * Waits until the last requests of all clients have succeeded. Throws if one does not succeed in time.
+     */
     stop: async () => {
       stopping.abort()
       const timer = setTimeout(() => {
-        givenUp = true
-      }, GIVEN_UP_MS)
-      await Promise.all(workers).finally(() => clearTimeout(timer))
+        hasGivenUp = true
+      }, GIVE_UP_MS)
+      await Promise.all(clients).finally(() => clearTimeout(timer))
     },
   }
 }
 
-/** The addresses of files that are not there, byte for byte. */
+/** Downloads the files. Returns the address of each file that is missing or differs. */
 export const findLostFiles = async ({ token }: { token: string }, files: StoredFile[]): Promise<string[]> => {
   const lost: string[] = []
   for (const { url, text } of files) {
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
-    if ((await answer.text()) !== text) lost.push(url)
+    const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+    if ((await response.text()) !== text) lost.push(url)
   }
   return lost
 }

@@ -1,10 +1,10 @@
 import { crashTest } from './crash-test'
 import { type Options, readOptions, usage } from './options'
-import { render, writeReport } from './report'
+import { renderReport, writeReport } from './report'
 
 const say = (line: string) => console.log(line)
 
-const optionsOrExit = (): Options => {
+const readOptionsOrExit = (): Options => {
   try {
     return readOptions(process.argv.slice(2), process.env)
   } catch (error) {
@@ -13,12 +13,12 @@ const optionsOrExit = (): Options => {
   }
 }
 
-const { out, ...options } = optionsOrExit()
+const { out, ...options } = readOptionsOrExit()
 say(`crash test: seed ${options.seed}, ${options.minutes} minutes`)
 crashTest({ ...options, say }).then(
   async (report) => {
     await writeReport(out, report)
-    say(`\n${render(report)}\nwritten: ${out}/crash-test.md`)
+    say(`\n${renderReport(report)}\nwritten: ${out}/crash-test.md`)
     process.exit(report.errors.length === 0 ? 0 : 1)
   },
   (error: unknown) => {

@@ -4,26 +4,27 @@ import { parseArgs } from 'node:util'
 import { cacheDirectory } from '@leadwire/embedded'
 
 export interface Options {
-  /** How long processes are killed. */
+  /** The duration of the hazards. */
   minutes: number
-  /** What is drawn by chance is drawn from it: which process, how, and when. */
+  /** The seed of the random choices: which process, what happens to it, and when. */
   seed: number
-  /** Whether machines are lost for good, in place of processes that are started again. */
+  /** Whether machines are lost for good. Otherwise processes are killed and restarted. */
   machines: boolean
-  /** Whether PostgreSQL's standby lags behind, and what it lacks is lost. */
+  /** Whether PostgreSQL's standby lags behind, so that a failover loses leads. */
   asynchronous: boolean
-  /** Where the report goes. */
+  /** The folder of the report. */
   out: string
 }
 
 export const usage = `npm run crash-test -- [options]
-  --minutes N      how long processes are killed (10)
-  --seed N         draws the same kills again (by chance)
-  --machines       loses machines for good, of replicated stores and two copies of each service (in 3 minutes)
-  --asynchronous   the same with a standby of PostgreSQL that is two seconds behind: leads are lost
-  --out FOLDER     where crash-test.json and crash-test.md go (.cache/crash-test)`
+  --minutes N      minutes of kills and freezes (default: 10, or 3 with --machines)
+  --seed N         repeats the random choices of a run (default: a random number)
+  --machines       loses machines for good instead of killing processes; runs replicated stores, and two
+                   copies of each service
+  --asynchronous   like --machines, but PostgreSQL replicates two seconds late, so that leads are lost
+  --out FOLDER     folder of crash-test.json and crash-test.md (default: .cache/crash-test)`
 
-/** Throws an Error whose message lists every error at once. */
+/** Throws an Error whose message lists all invalid options. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean', default: false } as const

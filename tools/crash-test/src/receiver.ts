@@ -2,24 +2,26 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Chance } from './chance'
 
-/** An attempt that came. Times are milliseconds since 1970. */
+/** An attempt that arrived. Times are milliseconds since 1970. */
 export interface Arrival {
   /** The id of the event. */
   id: string
-  /** Its `webhook-sequence`. */
+  /** The number of the event, from the header `webhook-sequence`. */
   number: number
   at: number
-  /** Undefined while it is not answered. */
-  answeredAt?: number
+  /** Undefined until the receiver has responded. */
+  respondedAt?: number
   status: number
 }
 
-/** How many of all attempts are refused, and how many are answered too late. Those of one event at most so often. */
+/** The share of attempts that get the response 503. */
 const REFUSED = 0.03
-const LATE = 0.005
-const SPOILED_AT_MOST = 2
+/** The share of attempts whose response is later than their timeout. */
+const TIMED_OUT = 0.005
+/** The receiver spoils only the first attempts of an event, so that no delivery exhausts its schedule. */
+const MAX_SPOILED = 2
 
-/** A receiver that writes down each attempt, and now and then refuses one or answers it later than it is waited for. */
+/** Starts a receiver that records each attempt, and refuses some or responds to them after `lateMs`. */
 export const startReceiver = async ({ chance, lateMs }: { chance: Chance; lateMs: number }) => {
   const arrivals = new Map<string, Arrival[]>()
   const server = createServer((request, response) => {
@@ -27,23 +29,24 @@ export const startReceiver = async ({ chance, lateMs }: { chance: Chance; lateMs
     request.resume()
     request.on('end', () => {
       const before = arrivals.get(id) ?? []
-      const drawn = before.length < SPOILED_AT_MOST ? chance.next() : 1
-      const isLate = drawn >= REFUSED && drawn < REFUSED + LATE
+      const drawn = before.length < MAX_SPOILED ? chance.next() : 1
+      const isLate = drawn >= REFUSED && drawn < REFUSED + TIMED_OUT
       const number = Number(request.headers['webhook-sequence'])
       const arrival: Arrival = { id, number, at: Date.now(), status: drawn < REFUSED ? 503 : 200 }
       arrivals.set(id, [...before, arrival])
-      const answer = () => {
-        arrival.answeredAt = Date.now()
+      const respond = () => {
+        arrival.respondedAt = Date.now()
         response.writeHead(arrival.status).end()
       }
-      if (isLate) setTimeout(answer, lateMs)
-      else answer()
+      if (isLate) setTimeout(respond, lateMs)
+      else respond()
     })
   })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    arrivalsOf: (id: string): Arrival[] => arrivals.get(id) ?? [],
+    /** Returns the attempts of an event. */
+    listArrivals: (id: string): Arrival[] => arrivals.get(id) ?? [],
     stop: () =>
       new Promise<void>((closed) => {
         server.close(() => closed())

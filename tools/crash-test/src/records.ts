@@ -1,10 +1,10 @@
 import { Client } from 'pg'
 import type { Ground } from './ground'
 
-/** What the databases say of an account. */
+/** The rows of an account in the databases. */
 export interface Records {
   leads: { reference: string; eventId: string | null }[]
-  /** The events that are held, in the order of their numbers. */
+  /** The events in webhook-service, in the order of their numbers. */
   events: { id: string; number: number }[]
   deliveries: { id: string; eventId: string; status: string; attemptCount: number }[]
   attempts: RecordedAttempt[]
@@ -17,12 +17,12 @@ export interface RecordedAttempt {
   /** Milliseconds since 1970. */
   from: number
   until: number
-  /** Null: there was no answer. */
+  /** null if there was no response. */
   status: number | null
   error: string | null
 }
 
-const ask = async <Row extends object>(url: string, text: string, values: unknown[]): Promise<Row[]> => {
+const query = async <Row extends object>(url: string, text: string, values: unknown[]): Promise<Row[]> => {
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
@@ -32,38 +32,40 @@ const ask = async <Row extends object>(url: string, text: string, values: unknow
   }
 }
 
-/** Reads all that is recorded. */
+/** Reads the leads, events, deliveries and attempts of the account. */
 export const readRecords = async ({ databaseUrl, accountId }: Ground): Promise<Records> => {
-  const inLeads = <Row extends object>(text: string) => ask<Row>(databaseUrl('leads'), text, [accountId])
-  const inWebhooks = <Row extends object>(text: string) =>
-    ask<Row>(databaseUrl('webhooks'), text, [accountId])
+  const queryLeads = <Row extends object>(text: string) => query<Row>(databaseUrl('leads'), text, [accountId])
+  const queryWebhooks = <Row extends object>(text: string) =>
+    query<Row>(databaseUrl('webhooks'), text, [accountId])
   const [leads, events, deliveries, attempts] = await Promise.all([
-    inLeads<Records['leads'][number]>(
+    queryLeads<Records['leads'][number]>(
       'SELECT reference, event_id AS "eventId" FROM leads WHERE account_id = $1',
     ),
-    inWebhooks<Records['events'][number]>(
+    queryWebhooks<Records['events'][number]>(
       'SELECT id, number::int FROM events WHERE account_id = $1 ORDER BY number',
     ),
-    inWebhooks<Records['deliveries'][number]>(
-      `SELECT id, event_id AS "eventId", status, attempt_count AS "attemptCount" FROM deliveries WHERE account_id = $1`,
+    queryWebhooks<Records['deliveries'][number]>(
+      `SELECT id, event_id AS "eventId", status, attempt_count AS "attemptCount"
+       FROM deliveries WHERE account_id = $1`,
     ),
-    inWebhooks<RecordedAttempt>(
+    queryWebhooks<RecordedAttempt>(
       `SELECT d.id AS "deliveryId", d.event_id AS "eventId", a.number, a.status, a.error,
          extract(epoch FROM started_at)::float8 * 1000 AS "from",
          extract(epoch FROM started_at)::float8 * 1000 + duration_ms AS until
-       FROM deliveries d JOIN attempts a ON a.delivery_id = d.id WHERE d.account_id = $1 ORDER BY d.id, a.number`,
+       FROM deliveries d JOIN attempts a ON a.delivery_id = d.id WHERE d.account_id = $1
+       ORDER BY d.id, a.number`,
     ),
   ])
   return { leads, events, deliveries, attempts }
 }
 
-/** Whether nothing is on its way any more. */
+/** Whether the outbox is empty and no delivery is pending. */
 export const isQuiet = async ({ databaseUrl, accountId }: Ground): Promise<boolean> => {
-  const waiting = 'SELECT FROM outbox WHERE account_id = $1 LIMIT 1'
-  const open = `SELECT FROM deliveries WHERE account_id = $1 AND status = 'pending' LIMIT 1`
+  const unpublished = 'SELECT FROM outbox WHERE account_id = $1 LIMIT 1'
+  const pending = `SELECT FROM deliveries WHERE account_id = $1 AND status = 'pending' LIMIT 1`
   const [outbox, deliveries] = await Promise.all([
-    ask(databaseUrl('leads'), waiting, [accountId]),
-    ask(databaseUrl('webhooks'), open, [accountId]),
+    query(databaseUrl('leads'), unpublished, [accountId]),
+    query(databaseUrl('webhooks'), pending, [accountId]),
   ])
   return outbox.length + deliveries.length === 0
 }

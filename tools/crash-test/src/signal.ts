@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 
-/** The processes that a process has started, PostgreSQL's above all; none where the system does not tell. */
-export const childrenOf = async (pid: number): Promise<number[]> => {
+/** Returns the child processes of a process, such as PostgreSQL's backends. Returns none without /proc. */
+export const listChildren = async (pid: number): Promise<number[]> => {
   const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-// One that is being replaced is not there for a moment.
+/** Sends a signal to processes. Ignores processes that have ended. */
 export const signal = (pids: number[], name: NodeJS.Signals): void => {
   for (const pid of pids)
     try {

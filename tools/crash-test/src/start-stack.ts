@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { freePort, isReady, repositoryRoot, startChild, whenReady } from '@leadwire/embedded'
 import type { Ground } from './ground'
 
-/** What of dev.json this program reads. */
+/** The part of dev.json that this program reads. */
 interface DevFile {
   base_url: string
   token: string
@@ -16,19 +16,26 @@ interface DevFile {
 
 export type Stack = Awaited<ReturnType<typeof startStack>>
 
-/** Starts what `npm start` starts, on a folder of its own, and waits until it serves. `stop` removes the folder. */
+/**
+ * Starts the stack of `npm start` with a temporary data folder, and waits until it serves requests. `stop`
+ * also removes the folder.
+ */
 export const startStack = async (env: Record<string, string>) => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-crash-test-'))
-  // PostgreSQL runs as another user for root, and must be able to pass.
+  // When root runs the test, PostgreSQL runs as another user, who must be able to enter.
   await chmod(folder, 0o711)
   const data = join(folder, 'data')
   const lastLines: string[] = []
   const child = await startChild({
-    ...{ name: 'the stack', command: process.execPath, args: ['tools/embedded/dist/main.js'] },
-    ...{ cwd: repositoryRoot, stopSignal: 'SIGINT', stopTimeoutMs: 40_000 },
-    // With npm's own variable it stops by itself when its parent, this process, is killed.
+    name: 'the stack',
+    command: process.execPath,
+    args: ['tools/embedded/dist/main.js'],
+    cwd: repositoryRoot,
+    stopSignal: 'SIGINT',
+    stopTimeoutMs: 40_000,
     env: {
       ...process.env,
+      // This variable of npm lets the stack stop when its parent, this process, is killed.
       npm_lifecycle_event: 'start',
       LEADWIRE_DATA: data,
       PORT: String(await freePort()),
@@ -43,23 +50,29 @@ export const startStack = async (env: Record<string, string>) => {
     await child.stop()
     await rm(folder, { recursive: true, force: true })
   }
-  /** dev.json as it is now: pids change when something is started again. */
-  const dev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
-  const serves = async () => isReady((await dev()).base_url)
+  /** Reads dev.json. Process ids change when a process is restarted. */
+  const readDev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
+  const isServing = async () => isReady((await readDev()).base_url)
   try {
-    await whenReady(child, serves, { timeoutMs: 120_000 })
+    await whenReady(child, isServing, { timeoutMs: 120_000 })
   } catch (error) {
     await stop()
     throw error
   }
-  const { base_url: base, token, account, postgres_url } = await dev()
+  const { base_url: base, token, account, postgres_url } = await readDev()
   const databaseUrl = (name: string) => {
     const url = new URL(postgres_url)
     url.pathname = `/${name}`
     return url.href
   }
   const ground: Ground = {
-    ...{ cli: { LEADWIRE_DATA: data }, base, token, accountId: account.id, databaseUrl, lastLines, stop },
+    cli: { LEADWIRE_DATA: data },
+    base,
+    token,
+    accountId: account.id,
+    databaseUrl,
+    lastLines,
+    stop,
   }
-  return { ground, data, dev }
+  return { ground, data, readDev }
 }

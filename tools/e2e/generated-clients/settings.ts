@@ -6,7 +6,7 @@ const setting = (name: string): string => {
   return value
 }
 
-/** The stack that the clients are tried on. */
+/** The address of the stack and a token. */
 export const settings = { baseUrl: setting('BASE_URL'), token: setting('TOKEN') }
 
 export const EXAMPLE = {
@@ -20,8 +20,8 @@ export const EXAMPLE = {
   status: 'open',
 } as const
 
-export const bytesOf = (text: string) => new TextEncoder().encode(text)
+export const encodeText = (text: string) => new TextEncoder().encode(text)
 
-/** Tells the spec what came back. */
+/** Prints the results for the spec. */
 export const report = (seen: { listed: string[]; email: string; file: string }) =>
   process.stdout.write(JSON.stringify(seen))

@@ -1,5 +1,5 @@
 <?php
-// Makes a lead, lists and retrieves it, attaches a file and downloads it, with the client of openapi-generator.
+// Creates, lists and retrieves a lead, attaches a file and downloads it, with the client of openapi-generator.
 require 'GuzzleHttp/autoload.php';
 
 $library = __DIR__ . '/out/php/lib/';

@@ -1,7 +1,8 @@
-// Makes a lead, lists and retrieves it, attaches a file and downloads it, with the client of @hey-api/openapi-ts.
+// Creates, lists and retrieves a lead, attaches a file and downloads it, with the client of
+// @hey-api/openapi-ts.
 import { attachFile, createLead, downloadAttachment, listLeads, retrieveLead } from './out/hey-api'
 import { client } from './out/hey-api/client.gen'
-import { bytesOf, EXAMPLE, report, settings } from './settings'
+import { EXAMPLE, encodeText, report, settings } from './settings'
 
 client.setConfig({ baseUrl: settings.baseUrl, auth: settings.token })
 
@@ -10,7 +11,7 @@ const { data: created } = await createLead({ body: EXAMPLE, throwOnError })
 const { reference } = created.data
 const { data: page } = await listLeads({ throwOnError })
 const { data: retrieved } = await retrieveLead({ path: { reference }, throwOnError })
-const file = new File([bytesOf('notes')], 'notes.txt')
+const file = new File([encodeText('notes')], 'notes.txt')
 const { data: attached } = await attachFile({
   path: { reference },
   body: { name: 'Notes', file },

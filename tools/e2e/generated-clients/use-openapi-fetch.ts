@@ -1,7 +1,8 @@
-// Makes a lead, lists and retrieves it, attaches a file and downloads it, with the types of openapi-typescript.
+// Creates, lists and retrieves a lead, attaches a file and downloads it, with the types of
+// openapi-typescript.
 import createClient from 'openapi-fetch'
 import type { paths } from './out/openapi-typescript/schema'
-import { bytesOf, EXAMPLE, report, settings } from './settings'
+import { EXAMPLE, encodeText, report, settings } from './settings'
 
 const { baseUrl, token } = settings
 const api = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })
@@ -16,7 +17,7 @@ const page = good(await api.GET('/leads'))
 const { data: lead } = good(await api.GET('/leads/{reference}', { params: { path: { reference } } }))
 const form = new FormData()
 form.set('name', 'Notes')
-form.set('file', new File([bytesOf('notes')], 'notes.txt'))
+form.set('file', new File([encodeText('notes')], 'notes.txt'))
 const { data: attachment } = good(
   await api.POST('/leads/{reference}/attachments', {
     params: { path: { reference } },

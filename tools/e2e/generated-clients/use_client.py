@@ -1,4 +1,4 @@
-# Makes a lead, lists and retrieves it, attaches a file and downloads it, with the client of openapi-generator.
+# Creates, lists and retrieves a lead, attaches a file and downloads it, with the client of openapi-generator.
 import json
 import os
 

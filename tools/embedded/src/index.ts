@@ -28,6 +28,7 @@ export { goInstall } from './process/go-install'
 export { poll } from './process/poll'
 export { isReady } from './process/when-serving'
 export { findPrometheus } from './prometheus/find-prometheus'
+export { findSeaweedfs } from './seaweedfs/find-seaweedfs'
 export { type Account, createAccount } from './stack/demo-account'
 export {
   planServices,

@@ -11,12 +11,13 @@ let killAll: () => void = () => {}
 
 limitAddresses()
 const options = stackOptions(optionsOrExit(process.argv.slice(2)), process.env)
-// NODE_USE_ENV_PROXY would send what fetch asks our own services through a proxy, with their tokens.
+// Disables the proxy of NODE_USE_ENV_PROXY, which would receive requests to our own services with their
+// tokens.
 setGlobalDispatcher(new Agent())
 stopOnSignals()
 stopWhenNpmGoes()
 
-// In `npm start | tee log` a Ctrl-C ends tee first, and what is said then has no reader.
+// Ignores errors of standard output: in `npm start | tee log`, Ctrl-C ends tee before this process.
 process.stdout.on('error', () => {})
 const { write, flush } = writeTogether((text) => void process.stdout.write(text))
 process.on('exit', flush)
@@ -44,14 +45,14 @@ runStack({
 )
 
 /**
- * The first signal stops everything in order, another one at once. One Ctrl-C may come twice, from the terminal and
- * passed on by npm: what follows within a second is the same one.
+ * Stops everything in order at the first signal, and at once at the second. Signals within one second count
+ * as one, because a Ctrl-C may arrive from the terminal and from npm.
  */
 function stopOnSignals(): void {
   let first: number | undefined
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      first ??= performance.now()
+      if (first === undefined) first = performance.now()
       if (performance.now() - first > 1000) {
         killAll()
         process.exit(130)
@@ -61,7 +62,10 @@ function stopOnSignals(): void {
   }
 }
 
-/** npm runs us through a shell; when that one is killed, its signal never reaches us. */
+/**
+ * Stops when the shell in which npm runs this process has ended. If the shell is killed, no signal arrives
+ * here.
+ */
 function stopWhenNpmGoes(): void {
   if (!process.env['npm_lifecycle_event']) return
   const parent = process.ppid

@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path'
 
-/** The checkout this code lives in; the same from src (specs) and from dist. */
+/** The root of the checkout. The relative path is the same from src (in specs) and from dist. */
 export const repositoryRoot = resolve(__dirname, '../../..')
 
-/** Where fetched and built binaries are kept: `.cache/` in the checkout, or LEADWIRE_CACHE. */
+/** Returns the folder of fetched and built binaries: LEADWIRE_CACHE, or `.cache/` in the checkout. */
 export function cacheDirectory(env: NodeJS.ProcessEnv): string {
   return resolve(env['LEADWIRE_CACHE'] || join(repositoryRoot, '.cache'))
 }
 
-/** Where a stack keeps its state: `.data/` in the checkout, or LEADWIRE_DATA. */
+/** Returns the folder of a stack's state: LEADWIRE_DATA, or `.data/` in the checkout. */
 export function dataDirectory(env: NodeJS.ProcessEnv): string {
   return resolve(env['LEADWIRE_DATA'] || join(repositoryRoot, '.data'))
 }

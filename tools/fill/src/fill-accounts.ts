@@ -7,11 +7,11 @@ export interface FilledAccount {
   token: string
 }
 
-/** Makes accounts, each with a token of the scopes leads and manage. */
+/** Creates accounts, each with a token that has the scopes leads and manage. */
 export const fillAccounts = (leads: Sql, count: number): Promise<FilledAccount[]> =>
   leads.rows<FilledAccount>(
     `WITH given AS (
-       SELECT 'lw_key_' || mark AS api_key, 'lw_live_' || mark AS token FROM unnest($1::text[]) AS mark
+       SELECT 'lw_key_' || random AS api_key, 'lw_live_' || random AS token FROM unnest($1::text[]) AS random
      ), account AS (
        INSERT INTO accounts (name, api_key) SELECT 'Filled', api_key FROM given RETURNING id, api_key
      ), token AS (

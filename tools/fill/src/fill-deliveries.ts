@@ -2,20 +2,24 @@ import { randomUUID } from 'node:crypto'
 import { type Lead, leadJson } from '@leadwire/contracts'
 import { fillLeads } from './fill-leads'
 import { type LoadedLead, loadLeads } from './load-leads'
-import { portionsOf, type Sql } from './sql'
+import { type Sql, splitIntoBatches } from './sql'
 
 export const deliveryStatuses = ['delivered', 'pending', 'held', 'exhausted'] as const
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** Bodies travel in one statement, a kilobyte each, and as one: an array of them would be written and read as text. */
-const PORTION = 10_000
+/**
+ * The number of deliveries that one statement writes. Their bodies, about a kilobyte each, are sent as one
+ * buffer, because pg would send an array of buffers as text.
+ */
+const BATCH = 10_000
 
-/** When the six attempts of the default schedule are made, in seconds from the first. */
+/** The times of the six attempts of the default schedule, in seconds after the first attempt. */
 const ATTEMPTS_AT = [0, 60, 360, 1260, 3060, 6660]
 
 const INSERT = `
   WITH made AS MATERIALIZED (
-    SELECT number, $5::timestamptz + seconds * interval '1 second' AS started_at FROM unnest($6::int[]) WITH ORDINALITY AS a (seconds, number)
+    SELECT number, $5::timestamptz + seconds * interval '1 second' AS started_at
+    FROM unnest($6::int[]) WITH ORDINALITY AS a (seconds, number)
   ), given AS MATERIALIZED (
     SELECT event_id, reference, n, due_at, length, sum(length) OVER (ORDER BY n) - length + 1 AS first
     FROM unnest($7::uuid[], $8::int[], $9::timestamptz[], $12::uuid[]) WITH ORDINALITY AS g (reference, length, due_at, event_id, n)
@@ -24,7 +28,8 @@ const INSERT = `
     ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last RETURNING last
   ), event AS (
     INSERT INTO events (id, account_id, account_key, lead_reference, body, created_at, fan_out, number, lead_version)
-    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5, 1, last - $10::int + n, 1
+    SELECT event_id, $1, $2, reference, substring($11::bytea FROM first::int FOR length), $5, 1,
+      last - $10::int + n, 1
     FROM given CROSS JOIN counter
   ), delivery AS (
     INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at,
@@ -53,18 +58,19 @@ export interface DeliveriesToFill {
   endpointId: number
   count: number
   status: DeliveryStatus
-  /** When an open one is due, in milliseconds since 1970: the first of them, and how far apart they are. Else the last one is due now. */
+  /**
+   * When open deliveries are due: the first one at `from` (milliseconds since 1970), then one each `everyMs`.
+   * By default the last delivery is due now, and deliveries are due a millisecond apart.
+   */
   due?: { from: number; everyMs: number }
-  /** Attempts that an open one has failed. */
+  /** The number of failed attempts of each open delivery. */
   failed?: number
-  /** When the last attempt was made, in milliseconds since 1970. */
-  endedAt?: number
 }
 
 /**
- * Gives an endpoint deliveries with their events, each of one of the account's newest leads. What leads are missing is made, each with
- * the id of its event. The endpoint of held ones is disabled, and must be enabled for pending ones. Answers with the leads' references,
- * in the order of the deliveries.
+ * Adds deliveries with events to an endpoint, one for each of the account's newest leads. Adds leads if the
+ * account has too few. Status `held` disables the endpoint. Status `pending` requires an enabled endpoint.
+ * Returns the references of the leads in the order of the deliveries.
  */
 export const fillDeliveries = async (
   stack: { leads: Sql; webhooks: Sql; assetsUrl: string },
@@ -75,24 +81,32 @@ export const fillDeliveries = async (
   const { apiKey, leadCount } = await loadAccount(leads, accountId)
   const missing = Math.max(0, asked.count - leadCount)
   const references: string[] = []
-  const write = deliveryWriter(webhooks, { accountId, apiKey, ...asked }, references)
+  const write = createDeliveryWriter(webhooks, { accountId, apiKey, ...asked }, references)
   let after = leadCount - asked.count + missing
-  for (const portion of portionsOf(asked.count - missing, PORTION)) {
-    const some = await loadLeads(leads.rows, { accountId, after, count: portion })
-    // Their own events may be there already: these are others.
-    await write(some.map(({ lead }) => ({ lead, eventId: null })))
-    after += portion
+  for (const size of splitIntoBatches(asked.count - missing, BATCH)) {
+    const batch = await loadLeads(leads.rows, { accountId, after, count: size })
+    // Writes new events, because the leads' own events may exist already.
+    await write(batch.map(({ lead }) => ({ lead, eventId: null })))
+    after += size
   }
   await fillLeads(stack, accountId, missing, {
     searchable: false,
-    tell: async (rows, { before, count }) =>
+    writeEvents: async (rows, { before, count }) =>
       write(await loadLeads(rows, { accountId, after: before, count })),
   })
   return references
 }
 
-/** Writes events and deliveries for leads, portion by portion, and adds whose they are to `references`. */
-const deliveryWriter = (
+const countAttempts = (status: DeliveryStatus, failed: number): number => {
+  if (status === 'delivered') return 1
+  return status === 'exhausted' ? ATTEMPTS_AT.length : failed
+}
+
+/**
+ * Returns a function that writes events and deliveries for a batch of leads, and adds the references of the
+ * leads to `references`.
+ */
+const createDeliveryWriter = (
   webhooks: Sql,
   {
     accountId,
@@ -102,41 +116,48 @@ const deliveryWriter = (
     count,
     due = { from: Date.now() - count, everyMs: 1 },
     failed = 0,
-    endedAt = Date.now(),
   }: DeliveriesToFill & { accountId: number; apiKey: string },
   references: string[],
 ) => {
   const isOpen = status === 'pending' || status === 'held'
-  const attempts = ATTEMPTS_AT.slice(0, isOpen ? failed : status === 'delivered' ? 1 : undefined)
-  const startedAt = new Date(endedAt - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
-  const dueAt = (index: number) => (isOpen ? new Date(due.from + index * due.everyMs).toISOString() : null)
-  return async (some: LoadedLead[]): Promise<void> => {
+  const attempts = ATTEMPTS_AT.slice(0, countAttempts(status, failed))
+  const startedAt = new Date(Date.now() - (attempts.at(-1) ?? 0) * 1000 - 1000).toISOString()
+  const computeDueAt = (index: number) =>
+    isOpen ? new Date(due.from + index * due.everyMs).toISOString() : null
+  return async (batch: LoadedLead[]): Promise<void> => {
     const first = references.length
-    const bodies = some.map(({ lead }) => bodyOf(lead))
+    const bodies = batch.map(({ lead }) => renderBody(lead))
     await webhooks.transaction(async (rows) => {
-      // As a fan-out does: a change of the endpoint waits for these rows, or they are of the changed one.
+      // Locks the endpoint, as a fan-out does, so that it cannot change before these rows are committed.
       const [endpoint] = await rows<{ enabled: boolean }>(
         'SELECT enabled FROM endpoints WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
         [endpointId],
       )
       if (!endpoint || endpoint.enabled === (status === 'held'))
-        throw new Error(`Endpoint ${endpointId} was changed meanwhile.`)
+        throw new Error(
+          `Endpoint ${endpointId} was changed or deleted during the run. Run the command again.`,
+        )
       await rows(INSERT, [
-        ...[accountId, apiKey, endpointId, status, startedAt, attempts],
-        some.map(({ lead }) => lead.reference),
+        accountId,
+        apiKey,
+        endpointId,
+        status,
+        startedAt,
+        attempts,
+        batch.map(({ lead }) => lead.reference),
         bodies.map(({ length }) => length),
-        some.map((_, index) => dueAt(first + index)),
-        some.length,
+        batch.map((_, index) => computeDueAt(first + index)),
+        batch.length,
         Buffer.concat(bodies),
-        some.map(({ eventId }) => eventId ?? randomUUID()),
+        batch.map(({ eventId }) => eventId ?? randomUUID()),
       ])
     })
-    for (const { lead } of some) references.push(lead.reference)
+    for (const { lead } of batch) references.push(lead.reference)
   }
 }
 
-/** What the webhook of a lead carries (interface: Lead Created). */
-const bodyOf = (lead: Lead) => Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
+/** Renders the body of the `lead.created` webhook. */
+const renderBody = (lead: Lead) => Buffer.from(`{"data":${leadJson(lead, { productStyle: false })}}`)
 
 const prepareEndpoint = async (
   webhooks: Sql,
@@ -149,7 +170,10 @@ const prepareEndpoint = async (
   )
   if (!endpoint) throw new Error(`There is no endpoint ${endpointId}.`)
   if (status === 'pending' && !endpoint.enabled)
-    throw new Error(`Endpoint ${endpointId} is disabled, so that its open deliveries are held, not pending.`)
+    throw new Error(
+      `Endpoint ${endpointId} is disabled, and deliveries of a disabled endpoint are held. ` +
+        'Enable the endpoint, or use --status held.',
+    )
   if (status === 'held' && endpoint.enabled) await disable(webhooks, endpointId)
   return endpoint.account_id
 }

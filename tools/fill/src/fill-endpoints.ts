@@ -3,8 +3,9 @@ import { createSealer } from '@leadwire/service-kit/runtime'
 import type { Sql } from './sql'
 
 /**
- * Gives an account `count` endpoints, at `url?1`, `url?2` …; all of them have the secret, encrypted with the first of the stack's
- * keys (ENCRYPTION_KEYS). Resolves to their ids, in that order.
+ * Creates `count` endpoints in an account, at `url?1`, `url?2` …, all with the same new secret. Encrypts the
+ * secret with the first key of `encryptionKeys` (ENCRYPTION_KEYS of the stack). Returns the ids in the order
+ * of the URLs.
  */
 export const fillEndpoints = async (
   webhooks: Sql,
@@ -17,7 +18,7 @@ export const fillEndpoints = async (
 ): Promise<{ ids: number[]; secret: string }> => {
   const secret = `whsec_${randomBytes(24).toString('base64')}`
   const sealer = createSealer(encryptionKeys.split(',').map((key) => Buffer.from(key, 'base64')))
-  // As webhook-service seals secrets (endpoints/secrets/sealed-secrets.ts).
+  // This is the format of webhook-service (endpoints/secrets/sealed-secrets.ts).
   const sealed = sealer.seal(JSON.stringify({ secret, oldSecrets: [] }), `webhook-secrets:${accountId}`)
   const rows = await webhooks.rows<{ id: number }>(
     `INSERT INTO endpoints (account_id, url, enabled, sealed_secrets)

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { type Image, leadJsonFormat } from '@leadwire/contracts'
-import { quotesTemplate } from './model-lead'
-import { instant, type Sql } from './sql'
+import { renderQuotesTemplate } from './model-lead'
+import { renderInstant, type Sql } from './sql'
 
 const INSERT_IMAGE = `
   INSERT INTO images (account_id, key, file_name, file_size, content_type)
   VALUES ($1, $2, 'window.png', 48213, 'image/png')
   RETURNING id, name, file_name, file_size, content_type, alt, public::int, processed::int,
-    ${instant('created_at')} AS created_at, ${instant('updated_at')} AS updated_at`
+    ${renderInstant('created_at')} AS created_at, ${renderInstant('updated_at')} AS updated_at`
 
-// The columns of the items are read out of the JSON. What a lead's JSON was made of by another release stays behind: such a
-// lead is rendered from its columns (json_format 0) from then on.
+// The columns of the items are read from the JSON. A lead whose JSON has the format of another release gets
+// json_format 0: services then render it from its columns.
 const INSERT = `
   WITH lead AS MATERIALIZED (
     SELECT id, created_at FROM leads l
@@ -22,7 +22,7 @@ const INSERT = `
       nextval(pg_get_serial_sequence('quote_items', 'id')) AS item_2
     FROM lead
   ), made AS MATERIALIZED (
-    SELECT *, format($4::text, id, lead_id, ${instant('created_at')}, item_1, item_2) AS quotes FROM given
+    SELECT *, format($4::text, id, lead_id, ${renderInstant('created_at')}, item_1, item_2) AS quotes FROM given
   ), quote AS (
     INSERT INTO quotes (account_id, id, lead_id, status, created_at, updated_at)
     SELECT $1, id, lead_id, 'complete', created_at, created_at FROM given ORDER BY id
@@ -41,8 +41,8 @@ const INSERT = `
   FROM made WHERE l.account_id = $1 AND l.id = made.lead_id`
 
 /**
- * Gives each lead of an account that has no quote one of two items, all with one image, whose file is not there. For
- * leads that nobody has read yet: an import writes quotes with their lead.
+ * Adds a quote with two items to each lead without quotes in an account. All items have the same image, whose
+ * file does not exist. Emits no event, so use it only before a client reads the leads.
  */
 export const fillQuotes = async (
   { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
@@ -51,6 +51,6 @@ export const fillQuotes = async (
   leads.transaction(async (rows) => {
     const key = `images/${randomUUID()}.png`
     const [image] = await rows<Image>(INSERT_IMAGE, [accountId, key])
-    const quotes = quotesTemplate({ ...image!, url: `${assetsUrl}/${key}` })
+    const quotes = renderQuotesTemplate({ ...image!, url: `${assetsUrl}/${key}` })
     await rows(INSERT, [accountId, image!.id, leadJsonFormat(assetsUrl), quotes])
   })

@@ -7,11 +7,13 @@ const SELECT = `
 
 export interface LoadedLead {
   lead: Lead
-  /** The event of its creation; null: it has none. */
+  /** The `lead.created` event. null if the lead has none. */
   eventId: string | null
 }
 
-/** `count` of an account's leads from the one after number `after`, without their quotes. */
+/**
+ * Loads `count` leads of an account, without quotes, in the order of their numbers, from number `after` + 1.
+ */
 export const loadLeads = async (
   rows: Sql['rows'],
   { accountId, after, count }: { accountId: number; after: number; count: number },

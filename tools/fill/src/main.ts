@@ -14,7 +14,7 @@ const readDev = (): { postgres_url: string; assets_url: string } => {
   }
 }
 
-const open = (postgresUrl: string, database: string) => {
+const openDatabase = (postgresUrl: string, database: string) => {
   const url = new URL(postgresUrl)
   url.pathname = `/${database}`
   return openSql(url.href)
@@ -25,7 +25,8 @@ const run = async () => {
   if (args.includes('--help')) return console.log(usage)
   const { postgres_url, assets_url: assetsUrl } = readDev()
   const encryptionKeys = readEncryptionKeys(dataDirectory(process.env))
-  const [leads, webhooks] = [open(postgres_url, 'leads'), open(postgres_url, 'webhooks')]
+  const leads = openDatabase(postgres_url, 'leads')
+  const webhooks = openDatabase(postgres_url, 'webhooks')
   try {
     console.log(JSON.stringify(await runFill(args, { leads, webhooks, assetsUrl, encryptionKeys })))
   } finally {

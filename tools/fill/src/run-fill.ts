@@ -5,56 +5,67 @@ import { fillEndpoints } from './fill-endpoints'
 import { fillLeads } from './fill-leads'
 import { fillQuotes } from './fill-quotes'
 import { multiplyDeliveries } from './multiply-deliveries'
-import { type Sql, settle } from './sql'
+import { type Sql, vacuum } from './sql'
 
-export const usage = `npm run --silent fill -- one of
-  --accounts N                                       accounts, each with a token; prints them
-  --account ID --leads N [--quotes]                  leads, with a quote of two items each if asked for
-  --account ID --endpoints N --url URL               endpoints at URL?1, URL?2 …
-  --endpoint ID --deliveries N --status STATUS       deliveries with their events; ${deliveryStatuses.join(', ')}
-  --endpoint ID --times N                            its deliveries N times over; webhooks wait meanwhile
-Valid rows, without a limit, for the stack that runs in LEADWIRE_DATA (.data). Prints JSON.
-held disables the endpoint. Deliveries are of the account's newest leads; what leads are missing is made.`
+export const usage = `npm run --silent fill -- OPTIONS
 
-/** The databases of a stack, and its address of images, without a slash at its end. */
-export interface Filled {
+Writes valid rows into the databases of the stack that runs in LEADWIRE_DATA (.data). Prints JSON.
+
+OPTIONS are one of:
+  --accounts N                                   creates N accounts, each with a token, and prints them
+  --account ID --leads N [--quotes]              adds N leads; --quotes adds a quote with two items to each
+  --account ID --endpoints N --url URL           adds N endpoints at URL?1, URL?2 …
+  --endpoint ID --deliveries N --status STATUS   adds N deliveries, with events about the account's newest leads
+  --endpoint ID --times N                        multiplies the deliveries by N; blocks webhooks meanwhile
+
+STATUS is ${deliveryStatuses.join(', ')}. held disables the endpoint.
+--deliveries adds leads if the account has fewer than N.`
+
+/** The running stack. */
+export interface FilledStack {
   leads: Sql
   webhooks: Sql
+  /** The address of images, without a slash at its end. */
   assetsUrl: string
   /** ENCRYPTION_KEYS of webhook-service. */
   encryptionKeys: string
 }
 
-/** Does what the arguments ask for; answers with what is to be printed. Throws with the usage when they make no sense. */
-export const runFill = async (args: string[], stack: Filled): Promise<object> => {
+/**
+ * Fills the databases as the arguments say. Returns the object to print. Throws the usage if nothing is
+ * chosen.
+ */
+export const runFill = async (args: string[], stack: FilledStack): Promise<object> => {
   const { leads, webhooks } = stack
   const asked = readArguments(args)
   if (asked.accounts) return { accounts: await fillAccounts(leads, asked.accounts) }
   if (asked.account && asked.leads) {
     await fillLeads(stack, asked.account, asked.leads)
     if (asked.quotes) await fillQuotes(stack, asked.account)
-    await settle(leads, ['accounts', 'leads', 'quotes', 'quote_items'])
+    await vacuum(leads, ['accounts', 'leads', 'quotes', 'quote_items'])
     return { account: asked.account, leads: asked.leads }
   }
   if (asked.account && asked.endpoints && asked.url) {
     await requireAccount(leads, asked.account)
     const { ids, secret } = await fillEndpoints(webhooks, {
-      ...{ accountId: asked.account, count: asked.endpoints, url: asked.url },
+      accountId: asked.account,
+      count: asked.endpoints,
+      url: asked.url,
       encryptionKeys: stack.encryptionKeys,
     })
-    await settle(webhooks, ['endpoints'])
+    await vacuum(webhooks, ['endpoints'])
     return { account: asked.account, endpoints: ids.length, first_id: ids[0], last_id: ids.at(-1), secret }
   }
   if (asked.endpoint && asked.deliveries && asked.status) {
     const { endpoint: endpointId, deliveries: count, status } = asked
     await fillDeliveries(stack, { endpointId, count, status })
-    await settle(leads, ['accounts', 'leads'])
-    await settle(webhooks, ['events', 'deliveries', 'attempts'])
+    await vacuum(leads, ['accounts', 'leads'])
+    await vacuum(webhooks, ['events', 'deliveries', 'attempts'])
     return { endpoint: endpointId, deliveries: count, status }
   }
   if (asked.endpoint && asked.times) {
     await multiplyDeliveries(webhooks, [asked.endpoint], asked.times)
-    await settle(webhooks, ['events', 'deliveries', 'attempts'])
+    await vacuum(webhooks, ['events', 'deliveries', 'attempts'])
     return { endpoint: asked.endpoint, times: asked.times }
   }
   throw new Error(usage)
@@ -65,17 +76,19 @@ const readArguments = (args: string[]) => {
   const { values } = parseArgs({
     args,
     options: {
-      ...{ accounts: option, account: option, leads: option, endpoints: option, url: option },
-      ...{
-        endpoint: option,
-        deliveries: option,
-        times: option,
-        status: option,
-        quotes: { type: 'boolean', default: false },
-      },
+      accounts: option,
+      account: option,
+      leads: option,
+      endpoints: option,
+      url: option,
+      endpoint: option,
+      deliveries: option,
+      times: option,
+      status: option,
+      quotes: { type: 'boolean', default: false },
     },
   })
-  const number = (
+  const readNumber = (
     name: 'accounts' | 'account' | 'leads' | 'endpoints' | 'endpoint' | 'deliveries' | 'times',
   ) => {
     const value = values[name]
@@ -89,10 +102,16 @@ const readArguments = (args: string[]) => {
   if (url !== undefined && !/^https?:\/\//.test(url))
     throw new Error('--url must be an http or https address.')
   return {
-    ...{ accounts: number('accounts'), account: number('account'), leads: number('leads') },
-    ...{ endpoints: number('endpoints'), endpoint: number('endpoint'), deliveries: number('deliveries') },
-    times: number('times'),
-    ...{ status: status as DeliveryStatus | undefined, url, quotes },
+    accounts: readNumber('accounts'),
+    account: readNumber('account'),
+    leads: readNumber('leads'),
+    endpoints: readNumber('endpoints'),
+    endpoint: readNumber('endpoint'),
+    deliveries: readNumber('deliveries'),
+    times: readNumber('times'),
+    status: status as DeliveryStatus | undefined,
+    url,
+    quotes,
   }
 }
 

@@ -2,18 +2,18 @@ import pg from 'pg'
 
 export interface Sql {
   rows<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>
-  /** `work` gets the rows of a connection with an open transaction. */
+  /** Runs `work` in a transaction. `work` receives a function that sends queries inside the transaction. */
   transaction<T>(work: (rows: Sql['rows']) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** Connections to one database. `bigint` comes as a number. */
+/** Opens a pool of connections to one database. Returns `bigint` columns as numbers. */
 export const openSql = (connectionString: string): Sql => {
   const pool = new pg.Pool({
     connectionString,
     types: { getTypeParser: (oid, format) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) },
   })
-  // A server that stops ends idle connections; the next query says so.
+  // A server that stops closes idle connections. The next query then fails with the reason.
   pool.on('error', () => {})
   return {
     rows: async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -35,17 +35,17 @@ export const openSql = (connectionString: string): Sql => {
   }
 }
 
-/** A timestamptz as the text that the interface has. */
-export const instant = (expression: string) =>
+/** Renders SQL that returns a timestamptz as text, in the format of the API. */
+export const renderInstant = (expression: string) =>
   `to_char((${expression}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
-/** What autovacuum would do later, so that whoever measures next does not pay for it. */
-export const settle = async (sql: Sql, tables: string[]): Promise<void> => {
-  // Else it leaves the indexes alone while few pages of a table have dead rows: the larger the table, the more of them stay.
+/** Vacuums and analyzes tables now, so that autovacuum does not disturb a later measurement. */
+export const vacuum = async (sql: Sql, tables: string[]): Promise<void> => {
+  // Without INDEX_CLEANUP ON, VACUUM skips the indexes of a table if few of its pages have dead rows.
   await sql.rows(`VACUUM (ANALYZE, INDEX_CLEANUP ON) ${tables.join(', ')}`)
   await sql.rows('CHECKPOINT')
 }
 
-/** The sizes of the portions in which `count` rows are written. */
-export const portionsOf = (count: number, portion: number): number[] =>
-  Array.from({ length: Math.ceil(count / portion) }, (_, index) => Math.min(portion, count - index * portion))
+/** Splits `count` rows into batches. Returns the size of each batch. */
+export const splitIntoBatches = (count: number, size: number): number[] =>
+  Array.from({ length: Math.ceil(count / size) }, (_, index) => Math.min(size, count - index * size))

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   AccountsServiceDefinition,
+  isWebUrl,
   LeadsServiceDefinition,
   ReconciliationServiceDefinition,
   WebhooksServiceDefinition,
@@ -11,7 +12,7 @@ import {
   createLifecycle,
   createLogger,
   readConfig,
-  settingOf,
+  readSetting,
   type TlsConfig,
   tlsSettings,
   watchTls,
@@ -21,45 +22,46 @@ const repositoryRoot = resolve(__dirname, '../../..')
 
 const DEADLINE_MS = 10_000
 
-/** The gRPC targets a command talks to. */
+/** The gRPC targets that a command calls. */
 export interface Targets {
   leads: string
   webhooks: string
-  /** What services show each other. */
+  /** The service token, if the services require one. */
   tokens: string[]
-  /** The files of TLS between services. */
+  /** The files for TLS between services. */
   tls: TlsConfig
 }
 
 /**
- * Where the running stack is: LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL, SERVICE_TOKEN (or SERVICE_TOKEN_FILE) and TLS_* where they are set (a deployed stack), else what
- * `npm start` wrote to dev.json in LEADWIRE_DATA (`.data/` when unset).
- *
- * Throws with what to do when neither tells.
+ * Finds the running stack. If LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL are both set, they describe a
+ * deployed stack, together with SERVICE_TOKEN (or SERVICE_TOKEN_FILE) and TLS_*. Otherwise the settings that
+ * are not set come from dev.json, which `npm start` writes in LEADWIRE_DATA (default `.data/`). TLS files
+ * that dev.json names replace TLS_*. Throws an error that says what to do if dev.json is needed and does not
+ * exist.
  */
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
-  const tokens = settingOf(env, 'SERVICE_TOKEN')?.split(',').slice(0, 1)
-  const own = readConfig(env, tlsSettings(env))
-  if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [], tls: own }
+  const tokens = readSetting(env, 'SERVICE_TOKEN')?.split(',').slice(0, 1)
+  const tlsConfig = readConfig(env, tlsSettings(env))
+  if (leads && webhooks) return { leads, webhooks, tokens: tokens ?? [], tls: tlsConfig }
   const instead = 'set LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL'
   return readDevFile(env, instead, ({ services, service_token, tls }) => ({
     leads: leads || services['leads-service'].grpc,
     webhooks: webhooks || services['webhook-service'].grpc,
     tokens: tokens ?? (service_token ? [service_token] : []),
-    tls: tls ? configOf(tls) : own,
+    tls: tls ? toTlsConfig(tls) : tlsConfig,
   }))
 }
 
-/** Where the public API is, and a token of an account. */
+/** The address of the public API, and a token of an account. */
 export interface Api {
   url: string
   token: string
 }
 
 /**
- * The API of `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN; without an address that of the stack that `npm start`
- * runs, with its token where none is given. Throws with what to do.
+ * Finds the API: `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN. Without an address, uses the stack
+ * that `npm start` runs, with its token by default. Throws an error that says what to do.
  */
 export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api => {
   const url = given.url || env['LEADWIRE_URL']
@@ -70,14 +72,8 @@ export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api =
       token: token || found.token,
     }))
   if (!isWebUrl(url)) throw new Error(`--url (LEADWIRE_URL) must be an http or https address, not ${url}.`)
-  if (!token) throw new Error(`There is no token for ${url}: give --token, or set LEADWIRE_TOKEN.`)
+  if (!token) throw new Error(`A token for ${url} is missing: give --token, or set LEADWIRE_TOKEN.`)
   return { url: url.replace(/\/+$/, ''), token }
-}
-
-/** Whether a text is an http or https address without credentials. */
-export const isWebUrl = (text: string): boolean => {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  return url !== undefined && /^https?:$/.test(url.protocol) && !url.username && !url.password
 }
 
 interface DevFile {
@@ -95,7 +91,7 @@ interface DevTls {
   server_name: string
 }
 
-const configOf = (tls: DevTls): TlsConfig => ({
+const toTlsConfig = (tls: DevTls): TlsConfig => ({
   TLS_CERT_FILE: tls.cert_file,
   TLS_KEY_FILE: tls.key_file,
   TLS_CA_FILE: tls.ca_file,
@@ -114,7 +110,10 @@ const readDevFile = <T>(env: NodeJS.ProcessEnv, instead: string, pick: (devFile:
   }
 }
 
-/** Clients of the services behind a stack. `close` lets the process end. */
+/**
+ * Creates clients of the services. Call `close` at the end, because open connections keep the process
+ * running.
+ */
 export const connect = ({ leads, webhooks, tokens, tls }: Targets) => {
   const logger = createLogger({ service: 'leadwire', level: 'silent' })
   const lifecycle = createLifecycle(logger)

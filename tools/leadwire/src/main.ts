@@ -7,6 +7,7 @@ import { addEndpoints } from './commands/endpoints'
 import { addExport } from './commands/export'
 import { addImport } from './commands/import'
 import { addListen } from './commands/listen'
+import { addOutbox } from './commands/outbox'
 import { addReconcile } from './commands/reconcile'
 import { explain } from './commands/run'
 import { addTokens } from './commands/tokens'
@@ -29,8 +30,9 @@ addTrigger(program)
 addImport(program)
 addExport(program)
 addReconcile(program)
+addOutbox(program)
 
-/** Of the command that runs. */
+/** The options of the running command. */
 let options: string[] = []
 program.hook('preAction', (_, command) => {
   options = command.options.flatMap(({ long }) => long ?? [])
@@ -39,6 +41,8 @@ const fail = (error: unknown) => {
   process.stderr.write(`leadwire: ${explain(error, options)}\n`)
   process.exitCode = 1
 }
-// A reader that needs no more, such as head, closes the pipe: that is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => error.code === 'EPIPE' || fail(error))
+// Ignores a closed pipe: a reader such as head closes the pipe when it needs no more output.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') fail(error)
+})
 program.parseAsync().catch(fail)

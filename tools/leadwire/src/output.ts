@@ -1,18 +1,22 @@
-/** A record as a command prints it: fields in the names of the public interface. */
+/** A record that a command prints. Its fields have the names of the public interface. */
 export type Output = Record<string, unknown>
 
-// What would move a terminal's cursor, or turn text around. The joiners that hold emoji and some scripts together do neither.
+// The characters that move a terminal's cursor or change the direction of text. Excludes the joiners, which
+// emoji and some scripts need.
 const UNSAFE = /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
-/** A line for a terminal: others choose names and descriptions, so characters that are not shown stand there as their codes. */
+/**
+ * Makes a line safe for a terminal: replaces control characters, which names and descriptions may contain, by
+ * codes.
+ */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)
 
-/** The same of text with lines. */
+/** Makes text of several lines safe for a terminal. */
 export const printableLines = (text: string): string => text.split(/\r?\n/).map(printable).join('\n')
 
-/** The same as JSON, which means what it meant before. */
-const printableJson = (value: unknown): string =>
+/** Renders JSON that is safe for a terminal and has the same value. */
+const renderJson = (value: unknown): string =>
   JSON.stringify(value).replace(UNSAFE, (character) =>
     character
       .split('')
@@ -20,15 +24,15 @@ const printableJson = (value: unknown): string =>
       .join(''),
   )
 
-const cell = (value: unknown): string => {
+const renderCell = (value: unknown): string => {
   if (value === null) return '-'
-  if (Array.isArray(value)) return value.map(cell).join(' ')
-  return typeof value === 'object' ? `\n  ${printableJson(value)}` : printable(String(value))
+  if (Array.isArray(value)) return value.map(renderCell).join(' ')
+  return typeof value === 'object' ? `\n  ${renderJson(value)}` : printable(String(value))
 }
 
-const table = (rows: Output[]): string => {
+const renderTable = (rows: Output[]): string => {
   const columns = Object.keys(rows[0]!)
-  const cells = [columns, ...rows.map((row) => columns.map((column) => cell(row[column]).trim()))]
+  const cells = [columns, ...rows.map((row) => columns.map((column) => renderCell(row[column]).trim()))]
   const widths = columns.map((_, index) => Math.max(...cells.map((line) => line[index]!.length)))
   return cells
     .map((line) =>
@@ -40,11 +44,13 @@ const table = (rows: Output[]): string => {
     .join('\n')
 }
 
-/** One record as `field: value` lines, many as a table; with `json` as JSON on one line. */
+/**
+ * Renders a record as `field: value` lines, or an array as a table. With `json`, renders JSON on one line.
+ */
 export const render = (result: Output | Output[], { json }: { json: boolean }): string => {
-  if (json) return printableJson(result)
-  if (Array.isArray(result)) return result.length === 0 ? 'none' : table(result)
+  if (json) return renderJson(result)
+  if (Array.isArray(result)) return result.length === 0 ? 'none' : renderTable(result)
   return Object.entries(result)
-    .map(([field, value]) => `${field}: ${cell(value)}`)
+    .map(([field, value]) => `${field}: ${renderCell(value)}`)
     .join('\n')
 }

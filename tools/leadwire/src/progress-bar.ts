@@ -1,6 +1,9 @@
 import { SingleBar } from 'cli-progress'
 
-/** A bar on standard error, of a terminal alone; `rest` stands behind it. Without a total it only counts. */
+/**
+ * Starts a progress bar on standard error, if that is a terminal. Shows `rest` after the bar. Without a
+ * total, shows only the current value.
+ */
 export const startBar = (what: string, total: number | undefined) => {
   const figures = total === undefined ? '{value}' : '{bar} {percentage}%'
   const bar = new SingleBar({ format: `${what} ${figures} {rest}`, hideCursor: true, clearOnComplete: false })

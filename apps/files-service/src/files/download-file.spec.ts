@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { eventually } from '@leadwire/test-kit'
 import { SAMPLES } from '../formats/samples.fixture'
 import {
-  downloaded,
+  downloadWhole,
   type FilesServerInFolder,
   MEBIBYTE,
-  pathOf,
+  renderUploadPath,
   repeated,
   startFilesServerInFolder,
   TEXT,
@@ -27,18 +27,18 @@ afterEach(async () => {
   await server.removeFolder()
 })
 
-const keep = async (bytes = SAMPLES['png']!) => (await server.upload({ name: 'a.png', chunks: [bytes] })).key
-const keepLarge = async () =>
+const store = async (bytes = SAMPLES['png']!) => (await server.upload({ name: 'a.png', chunks: [bytes] })).key
+const storeLarge = async () =>
   (await server.upload({ name: 'a.txt', chunks: repeated(TEXT, 10 * MEBIBYTE) })).key
 
-describe('the door', () => {
+describe('authentication and health', () => {
   test.each([
     '',
     'Bearer another-token-altogether',
     TOKEN,
-  ])('no operation is open to the authorization %j', async (authorization) => {
+  ])('every operation refuses the authorization %j', async (authorization) => {
     for (const [method, path] of [
-      ['POST', pathOf({ name: 'a.txt' })],
+      ['POST', renderUploadPath({ name: 'a.txt' })],
       ['GET', `/files/attachments/${randomUUID()}.png`],
       ['DELETE', `/files/attachments/${randomUUID()}.png`],
     ] as const) {
@@ -48,7 +48,7 @@ describe('the door', () => {
     }
   })
 
-  test('health needs no token, and knows whether the store is there', async () => {
+  test('health needs no token, and reports a missing store', async () => {
     expect(await server.ask('GET', '/healthz')).toMatchObject({ status: 200 })
     expect(await server.ask('GET', '/readyz')).toMatchObject({ status: 200 })
     await rm(server.folder, { recursive: true })
@@ -57,7 +57,7 @@ describe('the door', () => {
     expect([status, JSON.parse(body)]).toEqual([503, { status: 'not ready', missing: ['store'] }])
   })
 
-  test('an address that is none is a problem document too', async () => {
+  test('an unknown address is a problem document too', async () => {
     expect(await server.ask('GET', '/nowhere')).toMatchObject({
       status: 404,
       type: 'application/problem+json; charset=utf-8',
@@ -66,8 +66,8 @@ describe('the door', () => {
 })
 
 describe('downloads', () => {
-  test('are read no faster than they are taken', async () => {
-    const key = await keepLarge()
+  test('are read no faster than the client reads them', async () => {
+    const key = await storeLarge()
     const sent = async () => {
       const { values } = await server.metrics.getSingleMetric('files_bytes_total')!.get()
       return values.find(({ labels }) => labels['direction'] === 'out')?.value ?? 0
@@ -86,13 +86,13 @@ describe('downloads', () => {
       },
       { everyMs: 50 },
     )
-    // What the two ends of a connection hold for it, and no more.
+    // Only the buffers at both ends of the connection are filled.
     expect(before).toBeLessThan(9 * MEBIBYTE)
     socket.destroy()
   })
 
-  test('a client that leaves in the middle has the file closed', async () => {
-    const key = await keepLarge()
+  test('the file is closed when a client disconnects during a download', async () => {
+    const key = await storeLarge()
     const openFiles = async () => {
       const links = await readdir('/proc/self/fd')
       const targets = await Promise.all(
@@ -100,16 +100,16 @@ describe('downloads', () => {
       )
       return targets.filter((target) => target.includes(key))
     }
-    const answer = await server.download(key)
+    const response = await server.download(key)
     expect(await openFiles()).toHaveLength(1)
-    answer.destroy()
+    response.destroy()
     await eventually(async () => expect(await openFiles()).toEqual([]))
   })
 
   test.each([
-    ['nobody has', () => `attachments/${randomUUID()}.png`],
-    ['leads out', () => `../attachments/${randomUUID()}.png`],
-    ['leads out further in', (key: string) => key.replace('/', '/../attachments/')],
+    ['is unused', () => `attachments/${randomUUID()}.png`],
+    ['leads out of the store', () => `../attachments/${randomUUID()}.png`],
+    ['leads out of its folder', (key: string) => key.replace('/', '/../attachments/')],
     ['is absolute', (key: string) => join(server.folder, key)],
     ['has a NUL', (key: string) => `${key}\0`],
     ['has a line end', (key: string) => `${key}\n`],
@@ -118,34 +118,34 @@ describe('downloads', () => {
     ['is a folder', () => 'attachments'],
     ['is empty', () => ''],
   ])('a key that %s is not found', async (_what, keyFrom) => {
-    const key = keyFrom(await keep())
-    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
+    const key = keyFrom(await store())
+    await expect(downloadWhole(server, key)).rejects.toMatchObject({ code: 'not_found' })
   })
 
   test('a symbolic link in the store is not followed', async () => {
     const name = `attachments/${randomUUID()}.txt`
-    await keep()
+    await store()
     await writeFile(join(server.folder, 'secret'), 'secret')
     await symlink('../secret', join(server.folder, name))
-    await expect(downloaded(server, name)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(downloadWhole(server, name)).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  test('a deleted file is gone; deleting it again is no failure, deleting what is no key is', async () => {
-    const key = await keep(Buffer.concat([SAMPLES['png']!, randomBytes(10)]))
+  test('a deleted file is gone. Deleting it again succeeds; deleting a malformed key fails', async () => {
+    const key = await store(Buffer.concat([SAMPLES['png']!, randomBytes(10)]))
     await server.delete(key)
     await server.delete(key)
-    await expect(downloaded(server, key)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(downloadWhole(server, key)).rejects.toMatchObject({ code: 'not_found' })
     expect(await server.filesLeft()).toEqual([])
     await expect(server.delete('../a')).rejects.toMatchObject({ code: 'not_found' })
   })
 })
 
-test('an unavailable store is said to be unavailable, by every operation', async () => {
-  const key = await keep()
+test('every operation reports an unavailable store', async () => {
+  const key = await store()
   await rm(server.folder, { recursive: true })
   const unavailable = { code: 'unavailable' }
-  await expect(keep()).rejects.toMatchObject(unavailable)
-  await expect(downloaded(server, key)).rejects.toMatchObject(unavailable)
+  await expect(store()).rejects.toMatchObject(unavailable)
+  await expect(downloadWhole(server, key)).rejects.toMatchObject(unavailable)
   await expect(server.delete(key)).rejects.toMatchObject(unavailable)
   expect(await server.outcomes()).toEqual({ kept: 1, unavailable: 1 })
 })

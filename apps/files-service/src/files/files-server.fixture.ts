@@ -10,13 +10,14 @@ import {
   createLifecycle,
   createLogger,
   createMetrics,
+  readProblemError,
   ServiceError,
-  serviceErrorOfProblem,
 } from '@leadwire/service-kit'
 import { objectStoreDirectory } from '@leadwire/test-kit'
 import { buildFilesServer, type FilesServerOptions } from '../build-files-server'
 import { createDirectoryStore } from '../store/directory-store'
 import type { ObjectStore } from '../store/object-store'
+import { createSpoolSpace } from './spool-space'
 
 export const MEBIBYTE = 1024 * 1024
 export const ALL_FORMATS = ['jpeg', 'png', 'gif', 'svg', 'pdf', 'txt', 'xlsx', 'docx']
@@ -29,23 +30,31 @@ export interface Sent extends Partial<UploadTerms> {
   chunks: Iterable<Buffer> | AsyncIterable<Buffer>
 }
 
-/** The server of files-service on a free port over `store`, and its operations. */
+/**
+ * Starts the server of files-service over `store` on a free port. Returns the server, and functions that call
+ * its operations.
+ */
 export const startFilesServer = async (store: ObjectStore, options: Partial<FilesServerOptions> = {}) => {
   await store.prepare()
   const logger = createLogger({ service: `files-${randomUUID()}`, level: 'silent' })
   const lifecycle = createLifecycle(logger)
   const metrics = createMetrics('files-service')
   const app = buildFilesServer({
-    ...{ store, logger, lifecycle, tokens: [TOKEN], registry: metrics },
+    store,
+    logger,
+    lifecycle,
+    tokens: [TOKEN],
+    registry: metrics,
+    space: createSpoolSpace(1024 * MEBIBYTE),
     ...options,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })
   lifecycle.onStop('http server', () => app.close())
   const { port } = app.server.address() as AddressInfo
-  return { ...clientOf(port), app, metrics, port, stop: () => lifecycle.stop() }
+  return { ...createClient(port), app, metrics, port, stop: () => lifecycle.stop() }
 }
 
-/** The server over a folder of its own. */
+/** Starts the server over a new folder. */
 export const startFilesServerInFolder = async () => {
   const { path: folder, remove: removeFolder } = await objectStoreDirectory()
   const server = await startFilesServer(createDirectoryStore(folder))
@@ -55,7 +64,7 @@ export const startFilesServerInFolder = async () => {
     removeFolder,
     filesLeft: async () =>
       (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()),
-    /** Counts of uploads by outcome. */
+    /** Counts the uploads by outcome. */
     outcomes: async () => {
       const { values } = await server.metrics.getSingleMetric('files_uploads_total')!.get()
       return Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))
@@ -66,60 +75,68 @@ export const startFilesServerInFolder = async () => {
 export type FilesServerInFolder = Awaited<ReturnType<typeof startFilesServerInFolder>>
 export type FilesServer = Awaited<ReturnType<typeof startFilesServer>>
 
-export const pathOf = (file: Omit<Sent, 'chunks'>): string => {
+export const renderUploadPath = (file: Omit<Sent, 'chunks'>): string => {
   const { name, ...rest } = file
   const terms = {
-    ...{ collection: 'attachments', file_name: name, formats: ALL_FORMATS.join(), sha256: true },
-    ...{ max_bytes: 10 * MEBIBYTE, ...rest },
+    collection: 'attachments',
+    file_name: name,
+    formats: ALL_FORMATS.join(),
+    sha256: true,
+    max_bytes: 10 * MEBIBYTE,
+    ...rest,
   }
   return `/files?${new URLSearchParams(terms as never)}`
 }
 
-const answerTo = (request: ClientRequest) =>
+const waitForResponse = (request: ClientRequest) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     request.once('response', resolve)
     request.once('error', reject)
   })
 
-/** The response to a request; a problem document as its ServiceError. */
-const soundAnswer = async (request: ClientRequest): Promise<IncomingMessage> => {
-  const answer = await answerTo(request)
-  if (answer.statusCode! < 300) return answer
-  throw serviceErrorOfProblem(await text(answer))
+/** Waits for a successful response. Throws a problem document as its ServiceError. */
+const waitForSuccess = async (request: ClientRequest): Promise<IncomingMessage> => {
+  const response = await waitForResponse(request)
+  if (response.statusCode! < 300) return response
+  throw readProblemError(await text(response))
 }
 
-export const clientOf = (port: number) => {
+export const createClient = (port: number) => {
   const send = (method: string, path: string, signal?: AbortSignal) =>
     httpRequest({
-      ...{ host: '127.0.0.1', port, method, path },
-      // A connection of its own, which the client closes, as the gateway does.
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      // Each request gets a new connection, which the client closes, as in the gateway.
       agent: false,
       headers: { authorization: `Bearer ${TOKEN}`, connection: 'keep-alive' },
       ...(signal && { signal }),
     })
   return {
-    /** Sends a request, and resolves with the status and the body. */
+    /** Sends a request, and resolves with status, content type and body of the response. */
     ask: async (method: string, path: string, headers: Record<string, string> = {}) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
-      return { status: answer.status, type: answer.headers.get('content-type'), body: await answer.text() }
+      const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
+      const type = response.headers.get('content-type')
+      return { status: response.status, type, body: await response.text() }
     },
     upload: async ({ chunks, ...file }: Sent, signal?: AbortSignal): Promise<UploadedFile> => {
-      const request = send('POST', pathOf(file), signal)
-      const answer = soundAnswer(request)
-      // The server may answer before it has read everything.
+      const request = send('POST', renderUploadPath(file), signal)
+      const response = waitForSuccess(request)
+      // Sending fails if the server responds before it has read the whole file.
       pipeline(Readable.from(chunks), request).catch(() => undefined)
-      return JSON.parse(await text(await answer)) as UploadedFile
+      return JSON.parse(await text(await response)) as UploadedFile
     },
-    download: (key: string) => soundAnswer(send('GET', `/files/${encodeURI(key)}`).end()),
+    download: (key: string) => waitForSuccess(send('GET', `/files/${encodeURI(key)}`).end()),
     delete: async (key: string): Promise<void> => {
-      const answer = await soundAnswer(send('DELETE', `/files/${encodeURI(key)}`).end())
-      await buffer(answer)
+      const response = await waitForSuccess(send('DELETE', `/files/${encodeURI(key)}`).end())
+      await buffer(response)
     },
   }
 }
 
-/** Why a file is refused; empty when it is not. */
-export const errorsIn = async (upload: Promise<unknown>): Promise<string[]> => {
+/** Returns the errors that an upload is refused with, or an empty list if it succeeds. */
+export const listErrors = async (upload: Promise<unknown>): Promise<string[]> => {
   try {
     await upload
     return []
@@ -129,14 +146,14 @@ export const errorsIn = async (upload: Promise<unknown>): Promise<string[]> => {
   }
 }
 
-/** The same chunk again and again until `size` bytes are sent. */
+/** Repeats a chunk until `size` bytes are yielded. */
 export const repeated = function* (chunk: Buffer, size: number): Generator<Buffer> {
   for (let left = size; left > 0; left -= chunk.length) yield chunk.subarray(0, Math.min(left, chunk.length))
 }
 
-/** A download: the headers about the file, and the bytes. */
-export const downloaded = async ({ download }: FilesServer, key: string) => {
-  const answer = await download(key)
-  const { 'content-length': size, 'content-type': type } = answer.headers
-  return { size: Number(size), type, bytes: await buffer(answer) }
+/** Downloads a file. Returns the size and the type from the response's headers, and the bytes. */
+export const downloadWhole = async ({ download }: FilesServer, key: string) => {
+  const response = await download(key)
+  const { 'content-length': size, 'content-type': type } = response.headers
+  return { size: Number(size), type, bytes: await buffer(response) }
 }

@@ -6,40 +6,60 @@ import { join } from 'node:path'
 import { finished, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '@leadwire/service-kit'
-import { diskFailure, storeAway } from '../store/object-store'
+import { storeUnavailable, toStoreError } from '../store/object-store'
+import type { SpoolSpace } from './spool-space'
 
-/** Each spooled file's name starts with this: the folder may be the system's own. */
+/**
+ * The prefix of the name of each spooled file. The spool folder may be the system's temporary folder, so a
+ * sweep removes only files with this prefix.
+ */
 export const SPOOL_PREFIX = 'leadwire-upload-'
 
-// How much of an upload waits for the disk, to be written at once: each write is a trip to another thread.
+// How many bytes of an upload are collected for one write to the disk. Large writes are cheaper, because
+// Node.js passes each write to another thread.
 const WRITE_BUFFER_BYTES = 256 * 1024
 
 export interface Spooled {
   path: string
   size: number
-  /** Hexadecimal; empty when it is not wanted. */
+  /** Hexadecimal, or empty if it was not requested. */
   sha256: string
 }
 
 /**
- * Writes a request's body to its own file, passes the file to `work`, and removes it in any case. Throws too_large at the first
- * byte over `maxBytes`, and leaves the rest of the body unread. `onBytes` is called with the size of each chunk.
+ * Writes a request's body to a temporary file, passes the file to `work`, and always removes the file. Calls
+ * `onBytes` with the size of each chunk. Throws too_large at the first byte over `maxBytes`, and unavailable
+ * if the spool is full. In both cases the rest of the body stays unread.
  */
 export const withSpooledUpload = async <T>(
   body: IncomingMessage,
-  options: { folder: string; maxBytes: number; wantsSha256: boolean; onBytes: (count: number) => void },
+  options: {
+    folder: string
+    space: SpoolSpace
+    maxBytes: number
+    wantsSha256: boolean
+    onBytes: (count: number) => void
+  },
   work: (spooled: Spooled) => Promise<T>,
 ): Promise<T> => {
-  const { folder, maxBytes, wantsSha256, onBytes } = options
+  const { folder, space, maxBytes, wantsSha256, onBytes } = options
   const path = join(folder, `${SPOOL_PREFIX}${randomUUID()}`)
   const hash = wantsSha256 ? createHash('sha256') : undefined
+  const file = space.open(path)
   let size = 0
   const meter = new Transform({
     transform: (chunk: Buffer, _encoding, done) => {
       size += chunk.length
       onBytes(chunk.length)
       if (size > maxBytes)
-        return done(new ServiceError('too_large', `The file must not be larger than ${sizeText(maxBytes)}.`))
+        return done(
+          new ServiceError('too_large', `The file must not be larger than ${formatSize(maxBytes)}.`),
+        )
+      try {
+        file.take(chunk.length)
+      } catch (error) {
+        return done(error as ServiceError)
+      }
       hash?.update(chunk)
       done(null, chunk)
     },
@@ -49,25 +69,28 @@ export const withSpooledUpload = async <T>(
     return await work({ path, size, sha256: hash?.digest('hex') ?? '' })
   } finally {
     await rm(path, { force: true })
+    file.close()
   }
 }
 
 const write = async (body: IncomingMessage, meter: Transform, path: string): Promise<void> => {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o640, highWaterMark: WRITE_BUFFER_BYTES })
-  // Not part of the pipeline, which would destroy the request, and with it the response.
+  // Pipes the body separately. On an error, the pipeline below would destroy the body, and with it the
+  // connection that the response needs.
   finished(body, { writable: false }, (error) => error && meter.destroy(error))
   body.pipe(meter)
-  // Otherwise a file that is still being opened would be created after its removal.
+  // Waits until the file is closed. Otherwise a file that is still being opened could be created after the
+  // caller has removed it.
   const closed = new Promise<void>((resolve) => file.once('close', resolve))
   await pipeline(meter, file)
     .catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'ENOENT' ? storeAway(error) : diskFailure(error)
+      throw error.code === 'ENOENT' ? storeUnavailable(error) : toStoreError(error)
     })
     .finally(() => closed)
 }
 
-/** A limit as text: `10 MiB`, `512 KiB`, `1000 bytes`. Exact, in whole units. */
-const sizeText = (bytes: number): string => {
+/** Formats a size exactly, in the largest whole unit: `10 MiB`, `512 KiB`, `1000 bytes`. */
+const formatSize = (bytes: number): string => {
   if (bytes % 1024 ** 2 === 0) return `${bytes / 1024 ** 2} MiB`
   if (bytes % 1024 === 0) return `${bytes / 1024} KiB`
   return bytes === 1 ? '1 byte' : `${bytes} bytes`
@@ -76,20 +99,28 @@ const sizeText = (bytes: number): string => {
 const HOUR_MS = 3_600_000
 
 /**
- * Removes spooled files that a killed process left: those not written to for an hour. Younger ones may belong to another copy of
- * this service. Resolves with how many were removed.
+ * Removes the spooled files that a killed process has left: all files that were not written to for an hour.
+ * Keeps younger files, which may belong to another copy of this service, and passes their total size to
+ * `space`. Returns the number of removed files.
  */
-export const sweepSpool = async (folder: string, now: () => number): Promise<number> => {
+export const sweepSpool = async (folder: string, space: SpoolSpace, now: () => number): Promise<number> => {
   let removed = 0
+  let otherBytes = 0
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     try {
-      if (!name.startsWith(SPOOL_PREFIX) || now() - (await stat(path)).mtimeMs < HOUR_MS) continue
+      if (!name.startsWith(SPOOL_PREFIX) || space.isOpen(path)) continue
+      const { mtimeMs, size } = await stat(path)
+      if (now() - mtimeMs < HOUR_MS) {
+        otherBytes += size
+        continue
+      }
       await rm(path, { force: true })
       removed += 1
     } catch {
-      // Another copy may sweep at the same time, and another user's files are not ours to remove.
+      // Skips the file: another copy may have removed it meanwhile, or it may belong to another user.
     }
   }
+  space.setOtherBytes(otherBytes)
   return removed
 }

@@ -5,30 +5,37 @@ import { type Lifecycle, type Logger, ServiceError } from '@leadwire/service-kit
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ObjectStore } from '../store/object-store'
 import type { FilesMetrics } from './files-metrics'
+import type { SpoolSpace } from './spool-space'
 
 export interface Dependencies {
   store: ObjectStore
+  space: SpoolSpace
   metrics: FilesMetrics
   logger: Logger
   lifecycle: Lifecycle
+  /** The time limit for detecting the format of a file. */
+  detectionMs?: number | undefined
 }
 
 const KINDS = Object.values(FILE_FORMATS)
 const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
 const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS})$`)
 
-/** A unique key that can't be guessed: `<collection>/<random uuid>.<extension>`, without any text of a client. */
-export const newObjectKey = (collection: string, format: FileFormat): string =>
+/** Returns a new random key, `<collection>/<uuid>.<extension>`. Nothing in it comes from a client. */
+export const createObjectKey = (collection: string, format: FileFormat): string =>
   `${collection}/${randomUUID()}.${FILE_FORMATS[format].extension}`
 
-/** Whether `newObjectKey` could have made it. No other key may reach a store, where it becomes a path. */
+/**
+ * Returns whether `createObjectKey` could have made the key. No other key may reach a store, because a store
+ * uses keys as paths.
+ */
 const isObjectKey = (key: string): boolean => KEY.test(key)
 
-const contentTypeOf = (key: string): string =>
+const findContentType = (key: string): string =>
   KINDS.find(({ extension }) => key.endsWith(`.${extension}`))!.contentType
 
-/** Aborts when the client disconnects, and when its response is complete. */
-export const signalOf = ({ raw }: FastifyReply): AbortSignal => {
+/** Returns a signal that aborts when the client disconnects or its response is complete. */
+export const createCloseSignal = ({ raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController()
   if (raw.destroyed) controller.abort()
   else raw.once('close', () => controller.abort())
@@ -41,7 +48,7 @@ interface ByKey {
 
 const noSuchFile = () => new ServiceError('not_found', 'There is no such file.')
 
-/** DELETE /files/<key>. Succeeds for a missing file. not_found for what can't be a key. */
+/** DELETE /files/<key>. Also succeeds if the file does not exist. Throws not_found for a malformed key. */
 export const deleteFile = (app: FastifyInstance, { store }: Dependencies): void => {
   app.delete<ByKey>('/files/*', async ({ params: { '*': key } }, reply) => {
     if (!isObjectKey(key)) throw noSuchFile()
@@ -50,23 +57,26 @@ export const deleteFile = (app: FastifyInstance, { store }: Dependencies): void 
   })
 }
 
-// The only form of range that is served (RFC 9110, 14.1.2): from a byte to the end. Others are ignored.
-const fromOf = (range: string | undefined): number =>
+// Returns the position of the first byte of a range `bytes=N-`, which reaches to the end of the file
+// (RFC 9110, 14.1.2). Returns 0 for all other forms, so that the whole file is sent.
+const parseRangeStart = (range: string | undefined): number =>
   Number(/^bytes=(\d{1,15})-$/.exec(range ?? '')?.[1] ?? 0)
 
 /**
- * GET /files/<key>: the bytes, or those from a byte on (206), with back-pressure. not_found for an unknown key and for what can't
- * be one. A failed read closes the connection before the end.
+ * GET /files/<key>. Streams the bytes, or the bytes from the start of the range (206), with back-pressure.
+ * Throws not_found for an unknown or malformed key. If a read fails, closes the connection before the end of
+ * the file.
  */
 export const downloadFile = (app: FastifyInstance, { store, metrics }: Dependencies): void => {
   app.get<ByKey>('/files/*', { exposeHeadRoute: false }, async ({ params: { '*': key }, headers }, reply) => {
-    const from = fromOf(headers.range)
-    const object = isObjectKey(key) ? await store.get(key, { from, signal: signalOf(reply) }) : undefined
+    if (!isObjectKey(key)) throw noSuchFile()
+    const from = parseRangeStart(headers.range)
+    const object = await store.get(key, { from, signal: createCloseSignal(reply) })
     if (!object) throw noSuchFile()
     object.bytes.on('data', (chunk: Buffer) => metrics.bytes.inc({ direction: 'out' }, chunk.length)).pause()
     return reply
       .code(from > 0 ? 206 : 200)
-      .headers({ 'content-length': object.size, 'content-type': contentTypeOf(key) })
+      .headers({ 'content-length': object.size, 'content-type': findContentType(key) })
       .send(object.bytes)
   })
 }
@@ -77,13 +87,13 @@ const Age = {
   properties: { unchanged_for: { type: 'integer', minimum: 0 } },
 }
 
-async function* linesOf(keys: AsyncIterable<string>): AsyncGenerator<string> {
+async function* renderLines(keys: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const key of keys) if (isObjectKey(key)) yield `${key}\n`
 }
 
 /**
- * GET /files?unchanged_for=SECONDS: the keys of all files stored that long ago, one a line, in no order, with back-pressure. A
- * failure closes the connection before the end.
+ * GET /files?unchanged_for=SECONDS. Streams the keys of all files that were stored at least that long ago,
+ * one per line, in no order, with back-pressure. A failure closes the connection before the end of the list.
  */
 export const listFiles = (app: FastifyInstance, { store, lifecycle }: Dependencies): void => {
   app.get<{ Querystring: { unchanged_for: number } }>(
@@ -91,10 +101,10 @@ export const listFiles = (app: FastifyInstance, { store, lifecycle }: Dependenci
     { schema: { querystring: Age }, exposeHeadRoute: false },
     async ({ query }, reply) => {
       const before = new Date(Date.now() - query.unchanged_for * 1000)
-      // A list of millions outlasts a drain.
-      const signal = AbortSignal.any([signalOf(reply), lifecycle.signal])
+      // Ends the list when the service stops: a list of millions would outlast the drain.
+      const signal = AbortSignal.any([createCloseSignal(reply), lifecycle.signal])
       const keys = store.list({ before, signal })
-      return reply.type('text/plain; charset=utf-8').send(Readable.from(linesOf(keys)))
+      return reply.type('text/plain; charset=utf-8').send(Readable.from(renderLines(keys)))
     },
   )
 }

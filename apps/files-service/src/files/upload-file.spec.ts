@@ -1,18 +1,19 @@
 import { createHash, pbkdf2, randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { FILE_FORMATS } from '@leadwire/contracts'
+import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { FOREIGN, SAMPLES, SOUND, TEXTS, WRITTEN_FILES } from '../formats/samples.fixture'
+import { docxParts, INVALID, SAMPLES, TEXTS, VALID, WRITTEN_FILES } from '../formats/samples.fixture'
+import { makeZip } from '../formats/zip.fixture'
 import { createDirectoryStore } from '../store/directory-store'
 import {
   ALL_FORMATS,
-  clientOf,
-  downloaded,
-  errorsIn,
+  createClient,
+  downloadWhole,
   type FilesServerInFolder,
+  listErrors,
   MEBIBYTE,
-  pathOf,
+  renderUploadPath,
   repeated,
   type Sent,
   startFilesServer,
@@ -35,12 +36,12 @@ afterEach(async () => {
 const upload = (file: Sent) => server.upload(file)
 const uploadBytes = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
   upload({ name, chunks: [bytes], ...rest })
-const errorsOf = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
-  errorsIn(uploadBytes(name, bytes, rest))
+const uploadAndListErrors = (name: string, bytes: Buffer, rest: Partial<Sent> = {}) =>
+  listErrors(uploadBytes(name, bytes, rest))
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}'
 
 describe('the type of a file', () => {
-  test.each(ALL_FORMATS)('%s is kept under a key of its own and comes back as it was', async (format) => {
+  test.each(ALL_FORMATS)('%s is stored under a new key and comes back unchanged', async (format) => {
     const { extension, contentType } = FILE_FORMATS[format as keyof typeof FILE_FORMATS]
     const bytes = SAMPLES[format]!
     const response = await uploadBytes(`My file.${extension}`, bytes)
@@ -50,40 +51,49 @@ describe('the type of a file', () => {
       content_type: contentType,
       sha256: createHash('sha256').update(bytes).digest('hex'),
     })
-    expect(await downloaded(server, response.key)).toEqual({ size: bytes.length, type: contentType, bytes })
+    expect(await downloadWhole(server, response.key)).toEqual({
+      size: bytes.length,
+      type: contentType,
+      bytes,
+    })
   })
 
   test.each(ALL_FORMATS)('%s under the extension of any other format is refused', async (format) => {
     const others = ALL_FORMATS.filter((other) => other !== format)
-    const errors = await Promise.all(others.map((other) => errorsOf(`a.${other}`, SAMPLES[format]!)))
+    const { extension } = FILE_FORMATS[format as FileFormat]
+    const errors = await Promise.all(
+      others.map((other) => uploadAndListErrors(`a.${other}`, SAMPLES[format]!)),
+    )
     expect(errors).toEqual(
-      others.map((other) => [`The file extension .${other} does not match its content (${format}).`]),
+      others.map((other) => [
+        `The file extension .${other} does not match its content (${format}). Use the extension .${extension}.`,
+      ]),
     )
     expect(await server.filesLeft()).toEqual([])
   })
 
-  test.each(SOUND)('taken: %s', async (_what, name, bytes) => {
-    expect(await errorsOf(name, bytes, { keep: false })).toEqual([])
+  test.each(VALID)('taken: %s', async (_what, name, bytes) => {
+    expect(await uploadAndListErrors(name, bytes)).toEqual([])
   })
 
   test.each(WRITTEN_FILES)('taken: %s', async (name, bytes) => {
-    expect(await errorsOf(name, bytes, { keep: false })).toEqual([])
+    expect(await uploadAndListErrors(name, bytes)).toEqual([])
   })
 
-  test.each(TEXTS)('taken: text in %s', async (_what, bytes, type) => {
+  test.each(TEXTS)('text in %s is accepted', async (_what, bytes, type) => {
     const chunks = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
     for (const sent of [[bytes], chunks])
-      expect(await upload({ name: 'a.txt', chunks: sent, keep: false })).toMatchObject({ content_type: type })
+      expect(await upload({ name: 'a.txt', chunks: sent })).toMatchObject({ content_type: type })
   })
 
   const ANY = 'The file must be a file of type: jpeg, png, gif, svg, pdf, txt, xlsx, docx.'
 
-  test.each(FOREIGN)('refused: %s', async (_what, name, bytes, why = ANY) => {
-    expect(await errorsOf(name, bytes)).toEqual([why])
+  test.each(INVALID)('refused: %s', async (_what, name, bytes, why = ANY) => {
+    expect(await uploadAndListErrors(name, bytes)).toEqual([why])
     expect(await server.filesLeft()).toEqual([])
   })
 
-  test('an HTML page called .svg is text at best', async () => {
+  test('an HTML page called .svg is refused as text', async () => {
     const pages = [
       '<!doctype html><svg></svg>',
       '<!DOCTYPE html><svg></svg>',
@@ -91,45 +101,47 @@ describe('the type of a file', () => {
       'a <svg>',
     ]
     for (const page of pages) {
-      expect(await errorsOf('a.svg', Buffer.from(page))).toEqual([
-        'The file extension .svg does not match its content (txt).',
+      expect(await uploadAndListErrors('a.svg', Buffer.from(page))).toEqual([
+        'The file extension .svg does not match its content (txt). Use the extension .txt.',
       ])
     }
   })
 
-  test('only the formats that are asked for are taken', async () => {
-    expect(await errorsOf('a.pdf', SAMPLES['pdf']!, { formats: 'jpeg,png' })).toEqual([
+  test('only the requested formats are accepted', async () => {
+    expect(await uploadAndListErrors('a.pdf', SAMPLES['pdf']!, { formats: 'jpeg,png' })).toEqual([
       'The file must be a file of type: jpeg, png.',
     ])
   })
 
+  const JPEG = '.jpg, .jpeg, .jpe, .jfif, .jif, .pjpeg or .pjp.'
+
   test.each([
-    ['photo', 'The file name must have an extension: .jpg or .jpeg.'],
-    ['.jpg', 'The file name must have an extension: .jpg or .jpeg.'],
-    ['photo.', 'The file name must have an extension: .jpg or .jpeg.'],
-    ['photo.<b>', 'The file extension does not match its content (jpeg).'],
-    ['photo.jpg.EXE', 'The file extension .exe does not match its content (jpeg).'],
-  ])('a name without a fitting extension is refused: %s', async (name, error) => {
-    expect(await errorsOf(name, SAMPLES['jpeg']!)).toEqual([error])
+    ['photo', `The file name must have an extension: ${JPEG}`],
+    ['.jpg', `The file name must have an extension: ${JPEG}`],
+    ['photo.', `The file name must have an extension: ${JPEG}`],
+    ['photo.<b>', 'The file extension does not match its content (jpeg). Use the extension .jpg.'],
+    ['photo.jpg.EXE', 'The file extension .exe does not match its content (jpeg). Use the extension .jpg.'],
+  ])('a name without a matching extension is refused: %s', async (name, error) => {
+    expect(await uploadAndListErrors(name, SAMPLES['jpeg']!)).toEqual([error])
   })
 
-  test('letters cut by the borders of chunks are still text', async () => {
+  test('text is recognised when chunks end inside a character', async () => {
     const bytes = Buffer.from('🏠é'.repeat(50))
     const chunks = Array.from(bytes, (_, index) => bytes.subarray(index, index + 1))
-    expect(await errorsIn(upload({ name: 'a.txt', chunks }))).toEqual([])
+    expect(await listErrors(upload({ name: 'a.txt', chunks }))).toEqual([])
   })
 })
 
 describe('the size of a file', () => {
-  test('exactly the limit is taken, in full', async () => {
+  test('a file of exactly the limit is stored in full', async () => {
     const response = await upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
     expect(response.size).toBe(10 * MEBIBYTE)
-    const { size, bytes } = await downloaded(server, response.key)
+    const { size, bytes } = await downloadWhole(server, response.key)
     expect(size).toBe(10 * MEBIBYTE)
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(response.sha256)
   })
 
-  test('one byte more is too large, and nothing is left', async () => {
+  test('a file of one byte more is refused, and nothing is left', async () => {
     await expect(upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE + 1) })).rejects.toMatchObject({
       code: 'too_large',
       detail: 'The file must not be larger than 10 MiB.',
@@ -138,7 +150,7 @@ describe('the size of a file', () => {
     expect(await server.outcomes()).toEqual({ too_large: 1 })
   })
 
-  test('too large is said at once, while the client would go on for ever', async () => {
+  test('a file that is too large is refused at once, even if the client would send for ever', async () => {
     const endless = function* () {
       for (;;) yield text
     }
@@ -151,45 +163,33 @@ describe('the size of a file', () => {
 
   test('an empty file is refused', async () => {
     for (const chunks of [[], [Buffer.alloc(0)]]) {
-      expect(await errorsIn(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
+      expect(await listErrors(upload({ name: 'a.txt', chunks }))).toEqual(['The file must not be empty.'])
     }
     expect(await server.filesLeft()).toEqual([])
   })
 })
 
-describe('an upload that is not to be kept', () => {
-  test('keep=false checks and keeps nothing', async () => {
-    const bytes = SAMPLES['png']!
-    expect(await uploadBytes('a.png', bytes, { keep: false, sha256: false })).toEqual({
-      key: '',
-      size: bytes.length,
-      content_type: 'image/png',
-      sha256: '',
-    })
-    expect(await server.filesLeft()).toEqual([])
-    expect(await server.outcomes()).toEqual({ checked: 1 })
-  })
-
+describe('an upload that fails', () => {
   test.each<[string, Partial<Sent>]>([
     ['a collection that is a path', { collection: '../etc' }],
     ['no collection', { collection: '' }],
     ['an unknown format', { formats: 'png,exe' }],
     ['no formats', { formats: '' }],
     ['no limit', { max_bytes: 0 }],
-    ['a limit that is no number', { max_bytes: 'x' as never }],
+    ['a limit that is not a number', { max_bytes: 'x' as never }],
   ])('%s is a bad request', async (_what, terms) => {
     await expect(uploadBytes('a.png', SAMPLES['png']!, terms)).rejects.toMatchObject({ code: 'bad_request' })
     expect(await server.filesLeft()).toEqual([])
   })
 
-  /** Sends two chunks, and nothing more. */
+  /** Sends two chunks, and then nothing more. */
   const stalling = async function* () {
     yield text
     yield text
     await new Promise(() => undefined)
   }
 
-  test('a client that disconnects in the middle leaves nothing behind', async () => {
+  test('a client that disconnects during the upload leaves nothing behind', async () => {
     const controller = new AbortController()
     const uploading = server.upload({ name: 'a.txt', chunks: stalling() }, controller.signal)
     const ended = expect(uploading).rejects.toThrow()
@@ -200,7 +200,7 @@ describe('an upload that is not to be kept', () => {
     expect(await server.filesLeft()).toEqual([])
   })
 
-  test('a client that falls silent times out, and leaves nothing behind', async () => {
+  test('a client that stops sending times out, and leaves nothing behind', async () => {
     const strict = await startFilesServer(createDirectoryStore(server.folder), { idleMs: 100 })
     try {
       await expect(strict.upload({ name: 'a.txt', chunks: stalling() })).rejects.toThrow()
@@ -210,9 +210,42 @@ describe('an upload that is not to be kept', () => {
     }
   })
 
-  test('a server that stops right after its clients left still tidies up', async () => {
+  test.each([
+    ['text', 'a.txt', () => Buffer.alloc(10 * MEBIBYTE, text)],
+    [
+      'archive',
+      'a.docx',
+      () =>
+        makeZip({
+          ...docxParts,
+          ...Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`word/${index}`, ''])),
+        }),
+    ],
+  ])('a client that disconnects after its last byte ends the check of a large %s', async (_what, name, make) => {
+    const bytes = make()
+    const socket = connect(server.port, '127.0.0.1')
+    const head = `POST ${renderUploadPath({ name })} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n`
+    socket.write(`${head}content-length: ${bytes.length}\r\n\r\n`)
+    socket.end(bytes)
+    await eventually(async () => expect(await server.outcomes()).toEqual({ cancelled: 1 }))
+    expect(await server.filesLeft()).toEqual([])
+    socket.destroy()
+  })
+
+  test('a check that takes too long times out, and leaves nothing behind', async () => {
+    const strict = await startFilesServer(createDirectoryStore(server.folder), { detectionMs: 1 })
+    try {
+      const uploading = strict.upload({ name: 'a.txt', chunks: repeated(text, 10 * MEBIBYTE) })
+      await expect(uploading).rejects.toMatchObject({ code: 'unavailable' })
+      expect(await server.filesLeft()).toEqual([])
+    } finally {
+      await strict.stop()
+    }
+  })
+
+  test('a server that stops right after its clients disconnected still removes their files', async () => {
     const controllers = Array.from({ length: 40 }, () => new AbortController())
-    const client = clientOf(server.port)
+    const client = createClient(server.port)
     const uploads = controllers.map(({ signal }) =>
       client.upload({ name: 'a.txt', chunks: stalling() }, signal),
     )
@@ -224,8 +257,9 @@ describe('an upload that is not to be kept', () => {
     expect(await server.filesLeft()).toEqual([])
   })
 
-  test('many that are refused at their first bytes leave nothing behind, though files are opened late', async () => {
-    // Node opens and removes files on four threads: while they are busy, either may come first.
+  test('many uploads that are refused at their first bytes leave nothing behind on a busy machine', async () => {
+    // Node opens and removes files on four threads. While these are busy, the removal may run before the
+    // opening.
     const busy = setInterval(() => {
       for (let task = 0; task < 4; task += 1) pbkdf2('a', 'b', randomInt(300, 1300), 64, 'sha512', () => {})
     }, 1)
@@ -241,10 +275,10 @@ describe('an upload that is not to be kept', () => {
     }
   })
 
-  test('a refusal reaches a client that goes on sending, and the connection ends all the same', async () => {
+  test('an error response reaches a client that continues to send, and the connection stays usable', async () => {
     const socket = connect(server.port, '127.0.0.1')
     socket.on('error', () => undefined)
-    const head = `POST ${pathOf({ name: 'a.txt', max_bytes: 10 })} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n`
+    const head = `POST ${renderUploadPath({ name: 'a.txt', max_bytes: 10 })} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${TOKEN}\r\n`
     socket.write(`${head}content-length: ${100 * MEBIBYTE}\r\n\r\n`)
     socket.write(text)
     const [answer] = await once(socket, 'data')
@@ -261,7 +295,7 @@ describe('an upload that is not to be kept', () => {
 })
 
 describe('many at once', () => {
-  test('forty uploads of 10 MiB each need little memory, and all are kept whole', async () => {
+  test('forty uploads of 10 MiB each need little memory, and all are stored in full', async () => {
     const before = process.memoryUsage().rss
     let peak = before
     const watch = setInterval(() => {
@@ -274,8 +308,8 @@ describe('many at once', () => {
     expect(new Set(responses.map(({ key }) => key)).size).toBe(40)
     expect(new Set(responses.map(({ sha256 }) => sha256)).size).toBe(1)
     expect(await server.filesLeft()).toHaveLength(40)
-    // Client and server share this process; the files alone would be 400 MiB.
+    // The files have 400 MiB, so they are never all in memory. Client and server share this process.
     expect((peak - before) / MEBIBYTE).toBeLessThan(300)
-    // 400 MiB are sent, hashed and written: on a busy machine that takes minutes.
+    // Sending, hashing and writing 400 MiB takes minutes on a busy machine.
   }, 600_000)
 })

@@ -2,13 +2,16 @@ import { FILE_FORMATS, type FileFormat, type UploadedFile, type UploadTerms } fr
 import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { detectFormat } from '../formats/detect-format'
-import { type Detected, errorsOfFile } from '../formats/file-errors'
-import type { ObjectStore } from '../store/object-store'
+import { type Detected, listFileErrors } from '../formats/file-errors'
 import type { UploadOutcome } from './files-metrics'
 import { type Spooled, withSpooledUpload } from './spool-upload'
-import { type Dependencies, newObjectKey, signalOf } from './stored-files'
+import { createCloseSignal, createObjectKey, type Dependencies } from './stored-files'
 
 const FORMAT = `(${Object.keys(FILE_FORMATS).join('|')})`
+
+// Less than the gateway's limit of 30 s, so that the client gets the error of this service and not a timeout.
+// Detecting the format of the largest file normally takes 0.1 s.
+const DETECTION_LIMIT_MS = 20_000
 
 const Terms = {
   type: 'object',
@@ -19,14 +22,13 @@ const Terms = {
     formats: { type: 'string', pattern: `^${FORMAT}(,${FORMAT})*$` },
     detect: { type: 'boolean', default: true },
     max_bytes: { type: 'integer', minimum: 1 },
-    keep: { type: 'boolean', default: true },
     sha256: { type: 'boolean', default: false },
   },
 }
 
 /**
- * POST /files: receives a file, checks it, and stores it when it is valid and the client asks for that. Otherwise, and when the
- * client disconnects, nothing is left behind.
+ * POST /files. Receives and checks a file, and stores it if it is valid. Leaves nothing behind if the file is
+ * invalid or the client disconnects.
  */
 export const uploadFile = (app: FastifyInstance, dependencies: Dependencies): void => {
   const running = new Set<Promise<unknown>>()
@@ -34,22 +36,24 @@ export const uploadFile = (app: FastifyInstance, dependencies: Dependencies): vo
     '/files',
     { schema: { querystring: Terms } },
     async (request, reply) => {
-      const uploaded = receive(dependencies, request, signalOf(reply))
+      const uploaded = receive(dependencies, request, createCloseSignal(reply))
       running.add(uploaded)
       return uploaded.finally(() => running.delete(uploaded))
     },
   )
-  // Closes the connection of a client that disconnected before its file is removed.
+  // Waits for uploads whose clients have disconnected, so that their files are removed before the server
+  // stops.
   app.addHook('onClose', async () => void (await Promise.allSettled(running)))
 }
 
 const receive = async (
-  { store, metrics, logger }: Dependencies,
+  dependencies: Dependencies,
   { raw, query: terms }: FastifyRequest<{ Querystring: UploadTerms }>,
   signal: AbortSignal,
 ): Promise<UploadedFile> => {
+  const { store, space, metrics, logger } = dependencies
   const started = performance.now()
-  // For the log line.
+  // The fields of the log line.
   const facts = { collection: terms.collection, bytes: 0 }
   const onBytes = (count: number) => {
     facts.bytes += count
@@ -58,14 +62,14 @@ const receive = async (
   let outcome: UploadOutcome = 'failed'
   try {
     const { max_bytes: maxBytes, sha256: wantsSha256 } = terms
-    const options = { folder: store.spoolFolder, maxBytes, wantsSha256, onBytes }
+    const options = { folder: store.spoolFolder, space, maxBytes, wantsSha256, onBytes }
     const uploaded = await withSpooledUpload(raw, options, (spooled) =>
-      finish(store, { terms, signal, facts }, spooled),
+      finish(dependencies, { terms, signal, facts }, spooled),
     )
-    outcome = uploaded.key === '' ? 'checked' : 'kept'
+    outcome = 'kept'
     return uploaded
   } catch (error) {
-    outcome = signal.aborted || raw.errored ? 'cancelled' : outcomeOf(error)
+    outcome = signal.aborted || raw.errored ? 'cancelled' : classifyOutcome(error)
     throw error
   } finally {
     const seconds = (performance.now() - started) / 1000
@@ -76,40 +80,54 @@ const receive = async (
 }
 
 const finish = async (
-  store: ObjectStore,
+  { store, detectionMs = DETECTION_LIMIT_MS }: Dependencies,
   { terms, signal, facts }: { terms: UploadTerms; signal: AbortSignal; facts: Record<string, unknown> },
   { path, size, sha256 }: Spooled,
 ): Promise<UploadedFile> => {
-  const detected: Detected = terms.detect ? await detectFormat(path) : { format: terms.formats as FileFormat }
+  const detected: Detected = terms.detect
+    ? await detectInTime(path, signal, detectionMs)
+    : { format: terms.formats as FileFormat }
   const { format, charset } = detected
-  const errors = errorsOfFile(detected, { name: terms.file_name, size, accepted: terms.formats.split(',') })
+  const errors = listFileErrors(detected, { name: terms.file_name, size, accepted: terms.formats.split(',') })
   Object.assign(facts, { format, errors })
   if (!format || errors.length > 0) throw ServiceError.invalid({ file: errors })
   const { contentType: type } = FILE_FORMATS[format]
-  // A text without a charset is UTF-8.
+  // `text/plain` without a charset means UTF-8.
   const contentType = charset && charset !== 'utf-8' ? `${type}; charset=${charset}` : type
   const file = { size, content_type: contentType, sha256 }
-  if (!terms.keep) return { key: '', ...file }
   signal.throwIfAborted()
-  const key = newObjectKey(terms.collection, format)
+  const key = createObjectKey(terms.collection, format)
   facts['key'] = key
   try {
     await store.put(key, { path, size, contentType }, signal)
     signal.throwIfAborted()
   } catch (error) {
-    // A client that disconnected never learns the key, and a store that timed out may have stored the file.
-    // Not awaited: that store may be silent again.
+    // Deletes the file, because a client that disconnected never receives the key, and a store that timed out
+    // may still have stored the file. Does not wait, because the store may time out again.
     void store.delete(key).catch(() => undefined)
     throw error
   }
   return { key, ...file }
 }
 
-const OUTCOME_OF: Partial<Record<string, UploadOutcome>> = {
+/** Detects the format of a file. Throws if `signal` aborts, and throws unavailable after `limitMs`. */
+const detectInTime = async (path: string, signal: AbortSignal, limitMs: number): Promise<Detected> => {
+  const limit = AbortSignal.timeout(limitMs)
+  try {
+    return await detectFormat(path, AbortSignal.any([signal, limit]))
+  } catch (error) {
+    if (signal.aborted || !limit.aborted) throw error
+    throw new ServiceError('unavailable', 'The check of the file took too long. Try again shortly.', {
+      cause: error,
+    })
+  }
+}
+
+const OUTCOMES: Partial<Record<string, UploadOutcome>> = {
   invalid: 'refused',
   too_large: 'too_large',
   unavailable: 'unavailable',
 }
 
-const outcomeOf = (error: unknown): UploadOutcome =>
-  (error instanceof ServiceError && OUTCOME_OF[error.code]) || 'failed'
+const classifyOutcome = (error: unknown): UploadOutcome =>
+  (error instanceof ServiceError && OUTCOMES[error.code]) || 'failed'

@@ -2,12 +2,14 @@ import { type FileHandle, open } from 'node:fs/promises'
 import type { FileFormat } from '@leadwire/contracts'
 import { detectOfficeFormat } from './detect-office-format'
 import type { Detected } from './file-errors'
+import { readBytes } from './read-bytes'
 import { decodeMarked, readText } from './read-text'
 
-// Enough for any drawing program's comments and document type before the first element.
+// How many bytes are searched for the first element of an SVG. This is enough for the comments and the
+// document type that drawing programs write before the element.
 const PROLOG_LIMIT = 256 * 1024
 
-// PDF readers look for the header behind as many bytes (PDF 1.7 reference, appendix H, note 13).
+// PDF readers accept up to this many other bytes before the header (PDF 1.7 reference, appendix H, note 13).
 const PDF_LEAD = 1024
 const PDF = '%PDF-'
 
@@ -20,62 +22,57 @@ const SIGNATURES: [FileFormat, string][] = [
 const ZIP = 'PK\x03\x04'
 const COMPOUND_FILE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
 
-// What web servers write by mistake before a file.
+// A byte order mark and whitespace, which some web servers put before a file by mistake.
 const LEAD = /^(?:\xef\xbb\xbf)?[\t\n\r ]*/
 
 /**
- * The format of a file by its content alone: by its signature, so that it need not decode. Text that starts with another format's
- * signature is of that format.
+ * Detects the format of a file from its content. Binary formats are recognised by their signature and are not
+ * decoded. A text that starts with the signature of another format counts as that format. The time is
+ * proportional to the file's size, whatever the file contains. Throws if `signal` aborts.
  */
-export const detectFormat = async (path: string): Promise<Detected> => {
+export const detectFormat = async (path: string, signal: AbortSignal): Promise<Detected> => {
   const file = await open(path)
   try {
-    return await detect(path, file)
+    return await detect(path, file, signal)
   } finally {
     await file.close()
   }
 }
 
-const detect = async (path: string, file: FileHandle): Promise<Detected> => {
-  const bytes = await readHead(file, PDF_LEAD + PDF.length)
+const detect = async (path: string, file: FileHandle, signal: AbortSignal): Promise<Detected> => {
+  const bytes = await readBytes(file, 0, PDF_LEAD + PDF.length)
   const head = bytes.toString('latin1')
   const format = SIGNATURES.find(([, signature]) => head.startsWith(signature))?.[0]
   if (format) return { format }
   const start = LEAD.exec(head)![0].length
   if (head.startsWith(PDF, start)) return { format: 'pdf' }
-  if (head.startsWith(ZIP, start)) return detectOfficeFormat(path, file, start)
+  if (head.startsWith(ZIP, start)) return detectOfficeFormat(file, start, signal)
   if (head.startsWith(COMPOUND_FILE)) return { why: { docx: NOT_ZIPPED, xlsx: NOT_ZIPPED } }
-  const { control, charset } = await readText(path, bytes)
+  const { control, charset } = await readText(path, bytes, signal)
   if (control !== undefined) {
-    // In a text it would be a word about PDF.
-    return head.includes(PDF)
-      ? { format: 'pdf' }
-      : notText(`The file contains the control character ${codeOf(control)}.`)
+    // Accepts a PDF header after other bytes only here, where the file is known to be binary. A text may
+    // mention "%PDF-".
+    if (head.includes(PDF)) return { format: 'pdf' }
+    return refuseText(`The file contains the control character ${formatCode(control)}, so it is not a text.`)
   }
-  // Before the check of the charset, because an SVG may declare any.
-  if (isSvg(decodeMarked(await readHead(file, PROLOG_LIMIT)))) return { format: 'svg' }
-  return charset ? { format: 'txt', charset } : notText('The file is not well-formed text.')
+  // Checks for SVG before the charset, because an SVG may declare any charset.
+  if (isSvg(decodeMarked(await readBytes(file, 0, PROLOG_LIMIT)))) return { format: 'svg' }
+  return charset ? { format: 'txt', charset } : refuseText('The file is not a well-formed text.')
 }
 
 const NOT_ZIPPED =
-  'The file is encrypted, or older than .docx and .xlsx. Save it as one of these, without a password.'
+  'The file is encrypted or in an old Office format. Save it as .docx or .xlsx, without a password.'
 
-const codeOf = (character: string) =>
+const formatCode = (character: string) =>
   `0x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 
-const notText = (reason: string): Detected => {
-  const why = `${reason} Text must be UTF-8, Windows-1252, or UTF-16 with a byte order mark.`
+const refuseText = (reason: string): Detected => {
+  const why = `${reason} Save it as UTF-8, Windows-1252, or UTF-16 with a byte order mark.`
   return { why: { txt: why, svg: why } }
-}
-
-const readHead = async (file: FileHandle, length: number): Promise<Buffer> => {
-  const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, 0)
-  return buffer.subarray(0, bytesRead)
 }
 
 const BETWEEN = /(?:[ \t\r\n]+|<\?.*?\?>|<!--.*?-->)*/sy
 const DOCTYPE = /<!DOCTYPE\s+([^\s>[]+)/y
-const IN_DOCTYPE = /"[^"]*"|'[^']*'|<!--.*?-->|[^"'<>[\]]+|(?!<!--)[<>[\]]/gsy
 const ROOT = /<((?:[A-Za-z_][\w.-]*:)?svg)[\s/>]/y
 
 const matchAt = (pattern: RegExp, text: string, at: number) => {
@@ -84,25 +81,38 @@ const matchAt = (pattern: RegExp, text: string, at: number) => {
 }
 
 /**
- * Whether the first element of a text is `svg`, with or without a namespace prefix, after whatever XML allows before it:
- * a byte order mark, whitespace, an XML declaration, instructions, comments, and a document type of the same name
- * (so an HTML page that starts with an svg element is none). Takes time in proportion to the text's length.
+ * Returns whether the first element of a text is `svg`, with or without a namespace prefix. Skips everything
+ * that XML allows before the first element: a byte order mark, whitespace, an XML declaration, instructions,
+ * comments and a document type. The document type must have the same name as the element, which excludes HTML
+ * pages. The time is proportional to the text's length.
  */
 const isSvg = (text: string): boolean => {
   const skip = (at: number) => at + matchAt(BETWEEN, text, at)![0].length
   let at = skip(text.startsWith('\uFEFF') ? 1 : 0)
   const doctype = matchAt(DOCTYPE, text, at)?.[1]
-  if (doctype !== undefined) at = skip(afterDoctype(text, at))
+  if (doctype !== undefined) at = skip(findDoctypeEnd(text, at))
   const root = matchAt(ROOT, text, at)?.[1]
   return root !== undefined && (doctype === undefined || doctype === root)
 }
 
-/** Past the `>` of a document type, whose quoted texts, comments and internal subset may hold any `>` of their own. */
-const afterDoctype = (text: string, from: number): number => {
+/**
+ * Returns the position after the `>` that ends a document type. Skips any `>` in its quoted texts, comments
+ * and internal subset.
+ */
+const findDoctypeEnd = (text: string, from: number): number => {
+  const findAfter = (end: string, start: number) => {
+    const found = text.indexOf(end, start)
+    return found === -1 ? text.length : found + end.length
+  }
   let inSubset = false
-  for (const { 0: token, index } of text.slice(from).matchAll(IN_DOCTYPE)) {
-    if (token === '>' && !inSubset) return from + index + 1
-    if (token === '[' || token === ']') inSubset = token === '['
+  let at = from
+  while (at < text.length) {
+    const character = text[at]!
+    if (character === '>' && !inSubset) return at + 1
+    if (character === '[' || character === ']') inSubset = character === '['
+    if (character === '"' || character === "'") at = findAfter(character, at + 1)
+    else if (text.startsWith('<!--', at)) at = findAfter('-->', at + '<!--'.length)
+    else at += 1
   }
   return text.length
 }

@@ -3,17 +3,19 @@ import { FILE_FORMATS, type FileFormat } from '@leadwire/contracts'
 
 export interface Detected {
   format?: FileFormat | undefined
-  /** Of a text. */
+  /** The charset of a text file. */
   charset?: string
-  /** Why it is not of the formats that its extension may claim. */
+  /** Reasons why the file does not have the format that its extension claims, by extension. */
   why?: Partial<Record<string, string>>
 }
 
+const EITHER = new Intl.ListFormat('en-GB', { type: 'disjunction' })
+
 /**
- * Error messages for the API's client; empty for a valid file. The content must be of an accepted format, and the name must have
- * an extension of that format.
+ * Returns error messages for the API's client, or an empty list for a valid file. The content must have an
+ * accepted format, and the name an extension of that format.
  */
-export const errorsOfFile = (
+export const listFileErrors = (
   { format, why }: Detected,
   { name, size, accepted }: { name: string; size: number; accepted: readonly string[] },
 ): string[] => {
@@ -23,11 +25,11 @@ export const errorsOfFile = (
     const reason = accepted.includes(extension) ? why?.[extension] : undefined
     return [reason ?? `The file must be a file of type: ${accepted.join(', ')}.`]
   }
-  const { extensions } = FILE_FORMATS[format]
+  const { extension: usual, extensions } = FILE_FORMATS[format]
   if (extensions.includes(extension)) return []
-  const expected = extensions.map((known) => `.${known}`).join(' or ')
+  const expected = EITHER.format(extensions.map((known) => `.${known}`))
   if (extension === '') return [`The file name must have an extension: ${expected}.`]
-  // The client's own text is shown only when it is as short and plain as extensions are.
+  // Repeats the client's text only if it looks like an extension.
   const shown = /^[a-z0-9]{1,10}$/.test(extension) ? ` .${extension}` : ''
-  return [`The file extension${shown} does not match its content (${format}).`]
+  return [`The file extension${shown} does not match its content (${format}). Use the extension .${usual}.`]
 }

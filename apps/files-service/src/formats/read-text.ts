@@ -2,26 +2,29 @@ import { createReadStream } from 'node:fs'
 
 const MARKS: Record<string, string> = { '\xff\xfe': 'utf-16le', '\xfe\xff': 'utf-16be' }
 
-// Tab, line ends and form feed belong in a text, and DOS ends one with Ctrl-Z.
+// Matches a control character that does not belong in a text. Allows tab, line ends and form feed, the range
+// 0x80 to 0x9F, which has letters in Windows-1252, and Ctrl-Z at the end, where DOS programs write it.
 const CONTROL = /[^\P{Cc}\t\n\f\r\cZ\x80-\x9f]|\cZ[^\cZ]/u
 
-// Windows-1252 has no characters for these.
+// The bytes that have no character in Windows-1252.
 const UNASSIGNED = /[\x81\x8d\x8f\x90\x9d]/
 
-const markOf = (start: Buffer): string | undefined => MARKS[start.toString('latin1', 0, 2)]
+const readMark = (start: Buffer): string | undefined => MARKS[start.toString('latin1', 0, 2)]
 
-/** Text in the encoding that its byte order mark says, UTF-8 without one. */
-export const decodeMarked = (bytes: Buffer): string => new TextDecoder(markOf(bytes)).decode(bytes)
+/** Decodes a text by its byte order mark, or as UTF-8 without one. */
+export const decodeMarked = (bytes: Buffer): string => new TextDecoder(readMark(bytes)).decode(bytes)
 
 /**
- * Reads a file, of which `start` are the first bytes, as a text. Keeps none of it. `control` is the first control character that
- * belongs in no text; without a `charset` none is certain.
+ * Reads a file to detect the charset of its text, without keeping the text in memory. `start` is the start of
+ * the file. Returns no `charset` if none fits. If the file contains a control character that does not belong
+ * in a text, returns the first one as `control`. Throws if `signal` aborts.
  */
 export const readText = async (
   path: string,
   start: Buffer,
+  signal: AbortSignal,
 ): Promise<{ charset?: 'utf-8' | 'utf-16' | 'windows-1252'; control?: string }> => {
-  const utf16 = markOf(start)
+  const utf16 = readMark(start)
   const decoder = new TextDecoder(utf16, { fatal: true })
   let wellFormed = true
   const decode = (bytes?: Buffer): string => {
@@ -34,12 +37,12 @@ export const readText = async (
   }
   let windows1252 = utf16 === undefined
   let end = ''
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+  for await (const chunk of createReadStream(path, { signal }) as AsyncIterable<Buffer>) {
     const decoded = decode(chunk)
     const text = end + (utf16 ? decoded : chunk.toString('latin1'))
     const control = CONTROL.exec(text)?.[0].charAt(0)
     if (control !== undefined) return { control }
-    windows1252 &&= !UNASSIGNED.test(text)
+    if (UNASSIGNED.test(text)) windows1252 = false
     end = text.endsWith('\x1a') ? '\x1a' : ''
   }
   decode()

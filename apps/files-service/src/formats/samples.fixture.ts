@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { zipOf } from './zip.fixture'
+import { makeZip } from './zip.fixture'
 
-const typesWith = (entries: string) =>
+export const typesWith = (entries: string) =>
   `<?xml version="1.0" encoding="UTF-8"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/>${entries}</Types>`
 
 const types = (mainPart: string, partName: string) =>
@@ -24,14 +24,14 @@ export const xlsxParts = {
 }
 
 const withTypes = (parts: Record<string, string>, change: (contentTypes: string) => string | Buffer) =>
-  zipOf({ ...parts, '[Content_Types].xml': change(parts['[Content_Types].xml']!) })
+  makeZip({ ...parts, '[Content_Types].xml': change(parts['[Content_Types].xml']!) })
 
 const defaults = (extension: string, type: string) => (contentTypes: string) =>
   contentTypes.replace('<Override', `<Default Extension="${extension}" ContentType="${type}"/><Override`)
 
 const reversed = (parts: Record<string, string>) => Object.fromEntries(Object.entries(parts).reverse())
 
-/** One small sound file of each format. */
+/** One small valid file of each format. */
 export const SAMPLES: Record<string, Buffer> = {
   jpeg: Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'),
   png: Buffer.from(
@@ -42,8 +42,8 @@ export const SAMPLES: Record<string, Buffer> = {
   svg: Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>'),
   pdf: Buffer.from('%PDF-1.4\n%âãÏÓ\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n', 'latin1'),
   txt: Buffer.from('Meter: under the stairs.\nAccès par la cour.\n'),
-  xlsx: zipOf(xlsxParts),
-  docx: zipOf(docxParts),
+  xlsx: makeZip(xlsxParts),
+  docx: makeZip(docxParts),
 }
 
 const svg = (prolog: string, root = '<svg xmlns="http://www.w3.org/2000/svg"/>') => Buffer.from(prolog + root)
@@ -54,8 +54,8 @@ const WINDOWS_1252 = 'text/plain; charset=windows-1252'
 const UTF_16 = 'text/plain; charset=utf-16'
 const bigEndian = (text: string) => utf16(text).swap16()
 
-/** Office files that Office opens, however they are written. */
-const OFFICE: typeof SOUND = [
+/** Unusual files that Office opens. */
+const OFFICE: typeof VALID = [
   [
     'an xlsx that declares a default for macros and has none',
     'a.xlsx',
@@ -64,7 +64,7 @@ const OFFICE: typeof SOUND = [
   [
     'a docx that embeds a workbook with macros',
     'a.docx',
-    zipOf({
+    makeZip({
       ...docxParts,
       '[Content_Types].xml': defaults('xlsm', SHEET_WITH_MACROS)(docxParts['[Content_Types].xml']),
       'word/embeddings/a.xlsm': SAMPLES['xlsx']!,
@@ -85,7 +85,7 @@ const OFFICE: typeof SOUND = [
   [
     'the type of the main part by its extension',
     'a.docx',
-    zipOf({
+    makeZip({
       '[Content_Types].xml': typesWith('').replace('application/xml', DOCX_MAIN),
       'word/document.xml': '<w:document/>',
     }),
@@ -93,7 +93,7 @@ const OFFICE: typeof SOUND = [
   [
     'names in other letters',
     'a.xlsx',
-    zipOf({ '[content_types].xml': xlsxParts['[Content_Types].xml'], 'XL/Workbook.xml': '<workbook/>' }),
+    makeZip({ '[content_types].xml': xlsxParts['[Content_Types].xml'], 'XL/Workbook.xml': '<workbook/>' }),
   ],
   ['a line break before the archive', 'a.xlsx', Buffer.concat([Buffer.from('\r\n'), SAMPLES['xlsx']!])],
   [
@@ -109,8 +109,11 @@ const OFFICE: typeof SOUND = [
   ],
 ]
 
-/** Adobe's readers look for the header in the first 1,024 bytes (PDF 1.7 reference, appendix H, note 13). */
-const PDFS: typeof SOUND = Object.entries({
+/**
+ * PDF files with other bytes before the header. Adobe's readers accept up to 1,024 such bytes (PDF 1.7
+ * reference, appendix H, note 13).
+ */
+const PDFS: typeof VALID = Object.entries({
   'line breaks': '\r\n\n',
   'a byte order mark': '\xef\xbb\xbf',
   PJL: '\x1b%-12345X@PJL JOB\r\n@PJL ENTER LANGUAGE=PDF\r\n',
@@ -124,31 +127,36 @@ const PDFS: typeof SOUND = Object.entries({
 
 const WRITTEN = join(__dirname, 'written-files')
 
-/** Files of real writers. How each was made stands beside them. */
+/** Files of real programs. The README in their folder says how each was made. */
 export const WRITTEN_FILES = readdirSync(WRITTEN)
   .filter((name) => !name.endsWith('.md'))
   .map((name) => [name, readFileSync(join(WRITTEN, name))] as const)
 
-/** Texts in each encoding, and the content type that they get. */
+/** Texts in each encoding, with the expected content type. */
 export const TEXTS: [what: string, bytes: Buffer, type: string][] = [
   ['ASCII', Buffer.from('hello'), 'text/plain'],
   ['UTF-8', Buffer.from('£5'), 'text/plain'],
   ['UTF-8 with a byte order mark', Buffer.from('\uFEFF£5'), 'text/plain'],
-  ['UTF-8 that ends as DOS ends it', Buffer.from('£5\r\n\x1a\x1a'), 'text/plain'],
+  ['UTF-8 that ends with Ctrl-Z, as in DOS', Buffer.from('£5\r\n\x1a\x1a'), 'text/plain'],
   ['UTF-8 that speaks of a PDF', Buffer.from('It starts with\n%PDF-1.7\n'), 'text/plain'],
   ['Windows-1252', Buffer.from('\xa35 \x96 \x93caf\xe9\x94', 'latin1'), WINDOWS_1252],
-  ['Windows-1252 that ends as DOS ends it', Buffer.from('\xa35\r\n\x1a', 'latin1'), WINDOWS_1252],
+  ['Windows-1252 that ends with Ctrl-Z', Buffer.from('\xa35\r\n\x1a', 'latin1'), WINDOWS_1252],
   ['Windows-1252 that begins like a mark', Buffer.from('\xff', 'latin1'), WINDOWS_1252],
   ['Windows-1252 from UTF-8 cut inside a letter', Buffer.from('abcé').subarray(0, 4), WINDOWS_1252],
   ['UTF-16', utf16('£5\r\n🏠'), UTF_16],
-  ['UTF-16, the other way round', bigEndian('£5\r\n🏠'), UTF_16],
-  ['UTF-16 that ends as DOS ends it', utf16('£5\r\n\x1a'), UTF_16],
+  ['UTF-16, big-endian', bigEndian('£5\r\n🏠'), UTF_16],
+  ['UTF-16 that ends with Ctrl-Z', utf16('£5\r\n\x1a'), UTF_16],
   ['UTF-16 of nothing', utf16(''), UTF_16],
 ]
 
-/** Files that are what their name says, in ways that are easily got wrong. */
-export const SOUND: [what: string, name: string, bytes: Buffer][] = [
+/** Valid files that are easily mistaken for invalid ones. */
+export const VALID: [what: string, name: string, bytes: Buffer][] = [
   ['a jpeg called .jpeg', 'a.jpeg', SAMPLES['jpeg']!],
+  ...['jpe', 'jfif', 'JFIF', 'jif', 'pjpeg', 'pjp'].map((extension): [string, string, Buffer] => [
+    `a jpeg called .${extension}`,
+    `IMG_0001.${extension}`,
+    SAMPLES['jpeg']!,
+  ]),
   ['an extension in capitals', 'PHOTO.JPG', SAMPLES['jpeg']!],
   ['several dots in a name', 'plan.v2.final.pdf', SAMPLES['pdf']!],
   ['a gif by its signature alone', 'a.gif', Buffer.from('GIF89a<script>alert(1)</script>')],
@@ -172,42 +180,43 @@ export const SOUND: [what: string, name: string, bytes: Buffer][] = [
     Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><svg><!-- é --></svg>', 'latin1'),
   ],
   ['an svg in UTF-16', 'a.svg', utf16('<?xml version="1.0" encoding="UTF-16"?><svg/>')],
-  ['an svg in UTF-16, the other way round', 'a.svg', bigEndian('<svg><!-- é --></svg>')],
-  ['an svg that ends as DOS ends texts', 'a.svg', Buffer.from('<svg/>\r\n\x1a')],
-  ['a docx with data descriptors', 'a.docx', zipOf(docxParts, { descriptors: true })],
-  ['an xlsx with data descriptors', 'a.xlsx', zipOf(xlsxParts, { descriptors: true })],
-  ['a docx whose content types come last', 'a.docx', zipOf(reversed(docxParts))],
-  ['an xlsx whose content types come last', 'a.xlsx', zipOf(reversed(xlsxParts))],
+  ['an svg in UTF-16, big-endian', 'a.svg', bigEndian('<svg><!-- é --></svg>')],
+  ['an svg that ends with Ctrl-Z', 'a.svg', Buffer.from('<svg/>\r\n\x1a')],
+  ['a docx with data descriptors', 'a.docx', makeZip(docxParts, { descriptors: true })],
+  ['an xlsx with data descriptors', 'a.xlsx', makeZip(xlsxParts, { descriptors: true })],
+  ['a docx whose content types come last', 'a.docx', makeZip(reversed(docxParts))],
+  ['an xlsx whose content types come last', 'a.xlsx', makeZip(reversed(xlsxParts))],
   [
     'a docx whose main part has another name',
     'a.docx',
-    zipOf({
+    makeZip({
       '[Content_Types].xml': types(DOCX_MAIN, '/word/document2.xml'),
       'word/document2.xml': '<w:document/>',
     }),
   ],
-  ['a docx without content types', 'a.docx', zipOf({ 'word/document.xml': '' })],
+  ['a docx without content types', 'a.docx', makeZip({ 'word/document.xml': '' })],
   [
     'a docx with a workbook inside',
     'a.docx',
-    zipOf({ ...docxParts, 'word/embeddings/a.xlsx': SAMPLES['xlsx']! }),
+    makeZip({ ...docxParts, 'word/embeddings/a.xlsx': SAMPLES['xlsx']! }),
   ],
   ...OFFICE,
   ...PDFS,
 ]
 
-const ENCODINGS = 'Text must be UTF-8, Windows-1252, or UTF-16 with a byte order mark.'
-const control = (code: string) => `The file contains the control character ${code}. ${ENCODINGS}`
-const NOT_TEXT = `The file is not well-formed text. ${ENCODINGS}`
-const MACROS = 'The file must not contain macros.'
+const ENCODINGS = 'Save it as UTF-8, Windows-1252, or UTF-16 with a byte order mark.'
+const control = (code: string) =>
+  `The file contains the control character ${code}, so it is not a text. ${ENCODINGS}`
+const NOT_TEXT = `The file is not a well-formed text. ${ENCODINGS}`
+const MACROS = 'The file must not contain macros. Save it without them, as .docx or .xlsx.'
 
-/** Files that are of none of the formats, whatever their name, and why; where nothing is said the formats are listed. */
-export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][] = [
+/** Invalid files with the expected error. If no error is given, the error must list the accepted formats. */
+export const INVALID: [what: string, name: string, bytes: Buffer, why?: string][] = [
   ['an HTML page as svg', 'a.svg', Buffer.from('<!doctype html><html><svg></svg></html>\0'), control('0x00')],
   ['text with a NUL', 'a.txt', Buffer.from('a\0b'), control('0x00')],
   ['text with an escape', 'a.txt', Buffer.from('a\x1b[31mb'), control('0x1B')],
   ['text with a delete', 'a.txt', Buffer.from('a\x7fb'), control('0x7F')],
-  ['text that goes on behind its end', 'a.TXT', Buffer.from('a\x1ab'), control('0x1A')],
+  ['text that continues after Ctrl-Z', 'a.TXT', Buffer.from('a\x1ab'), control('0x1A')],
   ['text in no encoding', 'a.txt', Buffer.from('\x81\xe9', 'latin1'), NOT_TEXT],
   ['text in UTF-16 without a mark', 'a.txt', Buffer.from('hello', 'utf16le'), control('0x00')],
   ['text in UTF-16 with an escape', 'a.txt', utf16('a\x1bb'), control('0x1B')],
@@ -215,12 +224,12 @@ export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][
   ['text in UTF-16 with half a code unit', 'a.txt', Buffer.concat([utf16('a'), Buffer.from('b')]), NOT_TEXT],
   ['a program', 'a.pdf', Buffer.from('\x7fELF\x02\x01\x01', 'latin1')],
   ['a pdf behind 1,025 bytes', 'a.pdf', Buffer.concat([Buffer.alloc(1025), SAMPLES['pdf']!])],
-  ['a zip of something else', 'a.docx', zipOf({ 'a.txt': 'a' })],
-  ['a zip that is both', 'a.docx', zipOf({ 'word/document.xml': '', 'xl/workbook.xml': '' })],
+  ['a zip of something else', 'a.docx', makeZip({ 'a.txt': 'a' })],
+  ['a zip that is both', 'a.docx', makeZip({ 'word/document.xml': '', 'xl/workbook.xml': '' })],
   [
     'a presentation',
     'a.docx',
-    zipOf({
+    makeZip({
       '[Content_Types].xml': types(
         'application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml',
         '/ppt/presentation.xml',
@@ -231,7 +240,7 @@ export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][
   [
     'a zip that says it is a docx and has no document',
     'a.docx',
-    zipOf({ '[Content_Types].xml': docxParts['[Content_Types].xml'], 'a.xml': '<a/>' }),
+    makeZip({ '[Content_Types].xml': docxParts['[Content_Types].xml'], 'a.xml': '<a/>' }),
   ],
   [
     'a docm by its content types',
@@ -240,11 +249,11 @@ export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][
       contentTypes.replace(DOCX_MAIN, 'application/vnd.ms-word.document.macroEnabled.main+xml'),
     ),
   ],
-  ['an xlsm by its macros', 'a.xlsx', zipOf({ ...xlsxParts, 'xl/vbaProject.bin': 'x' }), MACROS],
+  ['an xlsm by its macros', 'a.xlsx', makeZip({ ...xlsxParts, 'xl/vbaProject.bin': 'x' }), MACROS],
   [
     'an xlsm by the type of its macros',
     'a.xlsx',
-    zipOf({
+    makeZip({
       ...xlsxParts,
       '[Content_Types].xml': defaults(
         'bin',
@@ -258,16 +267,17 @@ export const FOREIGN: [what: string, name: string, bytes: Buffer, why?: string][
     'a docx with a password',
     'a.docx',
     Buffer.from('d0cf11e0a1b11ae1', 'hex'),
-    'The file is encrypted, or older than .docx and .xlsx. Save it as one of these, without a password.',
+    'The file is encrypted or in an old Office format. Save it as .docx or .xlsx, without a password.',
   ],
   ['a zip cut in the middle', 'a.docx', SAMPLES['docx']!.subarray(0, 200)],
-  ['content types that are no XML', 'a.docx', withTypes(docxParts, () => '<Types><Override/></Types>')],
+  ['content types that are not XML', 'a.docx', withTypes(docxParts, () => '<Types><Override/></Types>')],
   [
     'a directory of too many entries',
     'a.docx',
-    zipOf({
+    makeZip({
       ...docxParts,
       ...Object.fromEntries(Array.from({ length: 10_001 }, (_, index) => [`word/${index}`, ''])),
     }),
+    'The file has too many parts: more than 10,000, or its zip directory is larger than 1 MiB. Split the file into smaller files.',
   ],
 ]

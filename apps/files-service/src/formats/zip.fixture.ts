@@ -1,17 +1,47 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 
-/** A zip file of the given entries, in their order; with `descriptors` the sizes come after the bytes, as streams write them. */
-export const zipOf = (entries: Record<string, string | Buffer>, { descriptors = false } = {}): Buffer => {
+export interface ZipEntry {
+  name: string
+  content: string | Buffer
+  /** The compressed content, if it differs from the output of zlib. */
+  packed?: Buffer
+  /** Values of the entry in the directory. They default to the true values. */
+  directory?: { packed?: number; size?: number; offset?: number; extra?: Buffer; comment?: Buffer }
+  /** The number of times that the directory lists the entry. */
+  listed?: number
+}
+
+/** Makes a zip file. With `descriptors`, the sizes of an entry follow its bytes instead of preceding them. */
+export const makeZip = (entries: Record<string, string | Buffer>, { descriptors = false } = {}): Buffer =>
+  makeZipOfEntries(
+    Object.entries(entries).map(([name, content]) => ({ name, content })),
+    { descriptors },
+  )
+
+/** Makes a zip file whose directory may have false values. `comment` is the comment of the archive. */
+export const makeZipOfEntries = (
+  entries: ZipEntry[],
+  { descriptors = false, comment = Buffer.alloc(0) } = {},
+): Buffer => {
   const locals: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
-  for (const [name, content] of Object.entries(entries)) {
+  for (const { name, content, directory: claims = {}, listed = 1, ...entry } of entries) {
     const bytes = Buffer.from(content)
-    const packed = deflateRawSync(bytes)
+    const packed = entry.packed ?? deflateRawSync(bytes, { level: 9 })
     const numbers = { crc: crc32(bytes), packed: packed.length, size: bytes.length }
     const local = header({ signature: 0x04034b50, name, numbers: descriptors ? ZEROS : numbers, descriptors })
     const descriptor = descriptors ? sizes(Buffer.alloc(16), 4, numbers, 0x08074b50) : Buffer.alloc(0)
-    directory.push(header({ signature: 0x02014b50, name, numbers, descriptors, offset }))
+    const central = header({
+      signature: 0x02014b50,
+      name,
+      numbers: { ...numbers, ...claims },
+      descriptors,
+      offset: claims.offset ?? offset,
+      extra: claims.extra,
+      comment: claims.comment,
+    })
+    for (let times = 0; times < listed; times += 1) directory.push(central)
     locals.push(local, packed, descriptor)
     offset += local.length + packed.length + descriptor.length
   }
@@ -22,7 +52,8 @@ export const zipOf = (entries: Record<string, string | Buffer>, { descriptors = 
   end.writeUInt16LE(directory.length, 10)
   end.writeUInt32LE(central.length, 12)
   end.writeUInt32LE(offset, 16)
-  return Buffer.concat([...locals, central, end])
+  end.writeUInt16LE(comment.length, 20)
+  return Buffer.concat([...locals, central, end, comment])
 }
 
 interface Numbers {
@@ -47,15 +78,23 @@ const header = (entry: {
   numbers: Numbers
   descriptors: boolean
   offset?: number
+  extra?: Buffer | undefined
+  comment?: Buffer | undefined
 }): Buffer => {
   const { signature, name, numbers, descriptors, offset } = entry
-  // The directory's header has one more field in front (made by) and some behind.
+  const { extra = Buffer.alloc(0), comment = Buffer.alloc(0) } = entry
+  // Compared with a local header, a header in the directory has one more field at its start (made by), and
+  // several more at its end.
   const shift = offset === undefined ? 0 : 2
   const buffer = sizes(Buffer.alloc(offset === undefined ? 30 : 46), 14 + shift, numbers, signature)
   buffer.writeUInt16LE(20, 4 + shift)
   buffer.writeUInt16LE(descriptors ? 8 : 0, 6 + shift)
   buffer.writeUInt16LE(8, 8 + shift)
   buffer.writeUInt16LE(Buffer.byteLength(name), 26 + shift)
-  if (offset !== undefined) buffer.writeUInt32LE(offset, 42)
-  return Buffer.concat([buffer, Buffer.from(name)])
+  buffer.writeUInt16LE(extra.length, 28 + shift)
+  if (offset !== undefined) {
+    buffer.writeUInt16LE(comment.length, 32)
+    buffer.writeUInt32LE(offset, 42)
+  }
+  return Buffer.concat([buffer, Buffer.from(name), extra, comment])
 }

@@ -3,35 +3,35 @@ import { join } from 'node:path'
 import { mountDisk, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
 import { repeated, startFilesServer, TEXT } from '../files/files-server.fixture'
 import { createDirectoryStore } from './directory-store'
-import { itKeepsObjects } from './object-store.contract.fixture'
+import { testObjectStore } from './object-store.contract.fixture'
 
 describe('a store in a folder', () => {
   let directory: ObjectStoreDirectory
-  const storeOf = () => createDirectoryStore(join(directory.path, 'store'))
+  const openStore = () => createDirectoryStore(join(directory.path, 'store'))
 
   beforeAll(async () => {
     directory = await objectStoreDirectory()
-    await storeOf().prepare()
+    await openStore().prepare()
   })
   afterAll(() => directory.remove())
 
-  itKeepsObjects(storeOf)
+  testObjectStore(openStore)
 
-  test('makes its folder for incoming files again', async () => {
-    await rm(storeOf().spoolFolder, { recursive: true })
-    await storeOf().check()
-    expect(await readdir(storeOf().spoolFolder)).toEqual([])
+  test('recreates its folder for incoming files', async () => {
+    await rm(openStore().spoolFolder, { recursive: true })
+    await openStore().check()
+    expect(await readdir(openStore().spoolFolder)).toEqual([])
   })
 
-  test('is not usable once its folder is gone, and does not make it again by itself', async () => {
+  test('cannot be used after its folder was removed, and does not recreate it', async () => {
     await rm(join(directory.path, 'store'), { recursive: true })
-    await expect(storeOf().check()).rejects.toThrow()
+    await expect(openStore().check()).rejects.toThrow()
     expect(await readdir(directory.path)).toEqual([])
-    await storeOf().prepare()
-    await storeOf().check()
+    await openStore().prepare()
+    await openStore().check()
   })
 
-  test('counts as unavailable while its disk is full', async () => {
+  test('is unavailable while its disk is full', async () => {
     const disk = await mountDisk({ mebibytes: 2 })
     if ('reason' in disk) return console.warn(`SKIPPED: a full disk under a folder: ${disk.reason}`)
     const server = await startFilesServer(createDirectoryStore(disk.path))

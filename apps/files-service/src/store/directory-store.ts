@@ -2,11 +2,11 @@ import { constants } from 'node:fs'
 import { access, link, mkdir, open, opendir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { createBatcher } from '@leadwire/service-kit'
-import { diskFailure, type ObjectStore, storeAway } from './object-store'
+import { type ObjectStore, storeUnavailable, toStoreError } from './object-store'
 
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
+const readCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
 
-// A symbolic link would lead a reader out of the store: it counts as no object.
+// The codes that mean "no such object". ELOOP is a symbolic link, which could lead a reader out of the store.
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 
 const sync = async (path: string) => {
@@ -14,7 +14,10 @@ const sync = async (path: string) => {
   await handle.sync().finally(() => handle.close())
 }
 
-/** `sync` of folders. Callers that ask while one is in flight share the next. */
+/**
+ * Returns a function that flushes a folder to the disk. Callers that arrive during a flush share the next
+ * flush.
+ */
 const createFolderSync = () => {
   const syncs = new Map<string, (asked: undefined) => Promise<undefined>>()
   return async (path: string): Promise<void> => {
@@ -22,30 +25,37 @@ const createFolderSync = () => {
       syncs.get(path) ??
       createBatcher<undefined, undefined>({
         send: (asked) => sync(path).then(() => asked),
-        ...{ maxBatch: Number.POSITIVE_INFINITY, maxInFlight: 1, maxQueued: Number.POSITIVE_INFINITY },
+        maxBatch: Number.POSITIVE_INFINITY,
+        maxInFlight: 1,
+        maxQueued: Number.POSITIVE_INFINITY,
       })
     syncs.set(path, known)
     await known(undefined)
   }
 }
 
-/** A store in a folder of this machine. Several processes may share it. */
+/** Creates a store in a folder on this machine. Several processes may share the folder. */
 export const createDirectoryStore = (root: string): ObjectStore => {
   const spoolFolder = join(root, '.incoming')
   const syncFolder = createFolderSync()
-  const rethrowAway = (cause: unknown): never => {
-    throw storeAway(cause)
+  const throwUnavailable = (cause: unknown): never => {
+    throw storeUnavailable(cause)
   }
-  const absentOrThrow = async (error: unknown) => {
-    if (!ABSENT.has(codeOf(error))) throw error
-    await access(root).catch(rethrowAway)
+  /**
+   * Returns normally if the error means that an object does not exist, and rethrows any other error. Throws
+   * unavailable if the whole store is missing.
+   */
+  const requireAbsent = async (error: unknown) => {
+    if (!ABSENT.has(readCode(error))) throw error
+    await access(root).catch(throwUnavailable)
   }
   const checkSpool = () => access(spoolFolder, constants.W_OK | constants.X_OK)
   const makeFolder = async (path: string) => {
-    // Not recursive: a root that disappeared (an unmounted volume) must not be made again on the disk below it.
+    // Creates no parent folders. If the volume of the root is not mounted, files must not land on the disk
+    // under the mount point.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
-      if (codeOf(error) === 'ENOENT') rethrowAway(error)
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (readCode(error) === 'ENOENT') throwUnavailable(error)
+      if (readCode(error) !== 'EEXIST') throw error
     })
   }
 
@@ -66,12 +76,12 @@ export const createDirectoryStore = (root: string): ObjectStore => {
         await sync(file.path)
         signal?.throwIfAborted()
         await makeFolder(dirname(path))
-        // A link, because a rename would replace an existing object.
+        // Links the file, because a rename would replace an existing object.
         await link(file.path, path)
-        // The root for the collection's own entry: the process that made the folder may not have synced it yet.
+        // Flushes the root too: another process may have made the collection's folder and not flushed it yet.
         await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
       } catch (error) {
-        throw diskFailure(error)
+        throw toStoreError(error)
       }
     },
     get: async (key, { from = 0 } = {}) => {
@@ -81,17 +91,17 @@ export const createDirectoryStore = (root: string): ObjectStore => {
         const bytes = handle.createReadStream({ start: from, highWaterMark: 64 * 1024 })
         return { size: size - from, bytes }
       } catch (error) {
-        await absentOrThrow(error)
+        await requireAbsent(error)
         return undefined
       }
     },
     async *list({ before, signal }) {
-      for await (const collection of await opendir(root).catch(rethrowAway)) {
+      for await (const collection of await opendir(root).catch(throwUnavailable)) {
         if (!collection.isDirectory() || collection.name === basename(spoolFolder)) continue
         for await (const { name } of await opendir(join(root, collection.name))) {
           signal?.throwIfAborted()
           const key = `${collection.name}/${name}`
-          const found = await stat(join(root, key)).catch(absentOrThrow)
+          const found = await stat(join(root, key)).catch(requireAbsent)
           if (found && found.mtime < before) yield key
         }
       }
@@ -102,7 +112,7 @@ export const createDirectoryStore = (root: string): ObjectStore => {
         await rm(path)
         await syncFolder(dirname(path))
       } catch (error) {
-        await absentOrThrow(error)
+        await requireAbsent(error)
       }
     },
   }

@@ -5,10 +5,10 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { eventually, freePort } from '@leadwire/test-kit'
 
-/** MinIO's server, as the run's set-up found or built it; undefined when it could not be had. */
+/** The path of MinIO's server, which the set-up of the run found or built. Undefined if there is none. */
 export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
 
-/** Why there is no server. */
+/** The reason why the set-up has no MinIO server. */
 export const whyNoMinio: string = process.env['LEADWIRE_TEST_NO_MINIO'] ?? ''
 
 const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
@@ -17,7 +17,10 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
   await once(child, 'exit')
 }
 
-/** A signal is sent before it takes effect, in each thread by itself. Where there is no /proc nothing is known. */
+/**
+ * Expects that SIGSTOP has stopped every thread; the threads stop one after another. Skips systems without
+ * /proc.
+ */
 const expectStopped = async (pid: number) => {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
   for (const task of tasks) {
@@ -27,8 +30,8 @@ const expectStopped = async (pid: number) => {
 }
 
 /**
- * A MinIO over `directory`, without a bucket; it can be killed and started again at the same address. With `tls` it speaks https,
- * with `public.crt` and `private.key` of a folder.
+ * Starts a MinIO over `directory`, without a bucket. It can be killed and restarted at the same address. With
+ * `tls` it speaks https and uses `public.crt` and `private.key` in `certsDirectory`.
  */
 export const startMinio = async (
   binary: string,
@@ -56,8 +59,8 @@ export const startMinio = async (
       async () => {
         const url = new URL('/minio/health/ready', endpoint)
         const request = (tls ? https : http).request(url, { method: 'HEAD', ...(tls && { ca: tls.ca }) })
-        const [answer] = (await once(request.end(), 'response')) as [IncomingMessage]
-        if (answer.resume().statusCode !== 200) throw new Error(`MinIO answers ${answer.statusCode}`)
+        const [response] = (await once(request.end(), 'response')) as [IncomingMessage]
+        if (response.resume().statusCode !== 200) throw new Error(`MinIO responds ${response.statusCode}`)
       },
       { describe: 'waiting for MinIO' },
     )
@@ -67,7 +70,7 @@ export const startMinio = async (
   return {
     endpoint,
     ...keys,
-    /** Stops its breath, until `resume`: connections stay, nothing is answered. */
+    /** Freezes the server until `resume`: connections stay open and get no response. */
     suspend: async () => {
       child.kill('SIGSTOP')
       await eventually(() => expectStopped(child.pid!))

@@ -6,12 +6,14 @@ import type { ObjectStore } from './object-store'
 
 const MEBIBYTE = 1024 * 1024
 
-/** What every store must do. `storeOf` answers with the store of this run: prepared, and not yet used. */
-export const itKeepsObjects = (storeOf: () => ObjectStore) => {
+/**
+ * Tests the behaviour of every store. `openStore` returns the store of this run, which is prepared and empty.
+ */
+export const testObjectStore = (openStore: () => ObjectStore) => {
   let folder: string
   beforeAll(async () => {
-    // Beside the spooled uploads, because a directory store links its objects from there.
-    folder = await mkdtemp(join(storeOf().spoolFolder, 'contract-'))
+    // Uses the spool folder, because a directory store links its objects from there.
+    folder = await mkdtemp(join(openStore().spoolFolder, 'contract-'))
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -21,9 +23,9 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     await writeFile(path, bytes)
     return { path, size: bytes.length, contentType: 'text/plain' }
   }
-  const put = async (key: string, bytes: Buffer) => storeOf().put(key, await spool(bytes))
+  const put = async (key: string, bytes: Buffer) => openStore().put(key, await spool(bytes))
   const read = async (key: string) => {
-    const object = await storeOf().get(key)
+    const object = await openStore().get(key)
     return object && { size: object.size, bytes: await buffer(object.bytes) }
   }
 
@@ -35,7 +37,7 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     64 * 1024 + 1,
     5 * MEBIBYTE + 1,
     10 * MEBIBYTE,
-  ])('gives %d bytes back as they were', async (size) => {
+  ])('returns %d bytes unchanged', async (size) => {
     const key = newKey()
     const bytes = randomBytes(size)
     await put(key, bytes)
@@ -44,39 +46,39 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     expect(object?.bytes.equals(bytes)).toBe(true)
   })
 
-  test('gives the bytes from one of them on', async () => {
+  test('returns the bytes from a position to the end', async () => {
     const key = newKey()
     await put(key, Buffer.from('0123456789'))
-    const object = await storeOf().get(key, { from: 7 })
+    const object = await openStore().get(key, { from: 7 })
     expect(object?.size).toBe(3)
     expect(String(await buffer(object!.bytes))).toBe('789')
   })
 
-  test('lists what was stored before a time', async () => {
+  test('lists the objects that were stored before a time', async () => {
     const key = newKey()
     await put(key, Buffer.from('listed'))
     const listed = async (before: number) => {
       const keys: string[] = []
-      for await (const each of storeOf().list({ before: new Date(before) })) keys.push(each)
+      for await (const each of openStore().list({ before: new Date(before) })) keys.push(each)
       return keys
     }
     const HOUR_MS = 3_600_000
     expect(await listed(Date.now() + HOUR_MS)).toContain(key)
     expect(await listed(Date.now() - HOUR_MS)).not.toContain(key)
-    await storeOf().delete(key)
+    await openStore().delete(key)
     expect(await listed(Date.now() + HOUR_MS)).not.toContain(key)
   })
 
-  test('has nothing under a key nobody used', async () => {
-    expect(await storeOf().get(newKey())).toBeUndefined()
+  test('has no object under an unused key', async () => {
+    expect(await openStore().get(newKey())).toBeUndefined()
   })
 
-  test('deletes, and takes no offence at deleting twice', async () => {
+  test('deletes an object, and succeeds if there is none', async () => {
     const key = newKey()
     await put(key, Buffer.from('a'))
-    await storeOf().delete(key)
-    await storeOf().delete(key)
-    expect(await storeOf().get(key)).toBeUndefined()
+    await openStore().delete(key)
+    await openStore().delete(key)
+    expect(await openStore().get(key)).toBeUndefined()
   })
 
   test('never replaces an object', async () => {
@@ -86,7 +88,7 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     expect((await read(key))?.bytes.toString()).toBe('first')
   })
 
-  test('of many puts under one key at once, one wins, whole', async () => {
+  test('stores exactly one of many concurrent puts under one key', async () => {
     const key = newKey()
     const contents = Array.from({ length: 8 }, (_, index) => Buffer.alloc(MEBIBYTE, `${index}`))
     const results = await Promise.allSettled(contents.map((bytes) => put(key, bytes)))
@@ -95,12 +97,12 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     expect((await read(key))?.bytes.equals(winners[0]!)).toBe(true)
   })
 
-  test('shows a reader all of an object or nothing', async () => {
+  test('shows a reader the whole object or none', async () => {
     const key = newKey()
     const bytes = randomBytes(10 * MEBIBYTE)
     const file = await spool(bytes)
     let done = false
-    const putting = storeOf()
+    const putting = openStore()
       .put(key, file)
       .finally(() => {
         done = true
@@ -112,7 +114,7 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     expect([...seen].filter((size) => size !== undefined)).toEqual([bytes.length])
   })
 
-  test('keeps many at once, each its own', async () => {
+  test('stores many objects at once', async () => {
     const files = Array.from({ length: 40 }, () => ({ key: newKey(), bytes: randomBytes(100_000) }))
     await Promise.all(files.map(({ key, bytes }) => put(key, bytes)))
     const objects = await Promise.all(files.map(({ key }) => read(key)))
@@ -121,18 +123,18 @@ export const itKeepsObjects = (storeOf: () => ObjectStore) => {
     )
   })
 
-  test('keeps nothing of a put that was aborted', async () => {
+  test('stores nothing if a put is aborted', async () => {
     const key = newKey()
     const file = await spool(randomBytes(10 * MEBIBYTE))
     const controller = new AbortController()
-    const putting = storeOf().put(key, file, controller.signal)
+    const putting = openStore().put(key, file, controller.signal)
     controller.abort()
     await expect(putting).rejects.toMatchObject({ name: 'AbortError' })
-    expect(await storeOf().get(key)).toBeUndefined()
+    expect(await openStore().get(key)).toBeUndefined()
   })
 
-  test('can be prepared again and again, by many at once', async () => {
-    await Promise.all([1, 2, 3].map(() => storeOf().prepare()))
-    await storeOf().check()
+  test('can be prepared repeatedly and concurrently', async () => {
+    await Promise.all([1, 2, 3].map(() => openStore().prepare()))
+    await openStore().check()
   })
 }

@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream'
 import { inSpan, type Metrics, ServiceError, SpanKind } from '@leadwire/service-kit'
 import { Histogram } from 'prom-client'
 
-export const storeAway = (cause: unknown): ServiceError =>
+export const storeUnavailable = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
 
-/** The error of a disk. A full one is unavailable until there is room. */
-export const diskFailure = (error: unknown): unknown =>
-  /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeAway(error) : error
+/** Converts an error of a disk: a full disk makes the store unavailable. Returns other errors unchanged. */
+export const toStoreError = (error: unknown): unknown =>
+  /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeUnavailable(error) : error
 
 interface StoredObject {
   size: number
@@ -15,38 +15,48 @@ interface StoredObject {
 }
 
 /**
- * Stores bytes by keys of `newObjectKey`. Operations throw `unavailable` while the store is unavailable; any other error is a bug
- * or the machine's. An aborted signal ends the operation.
+ * Stores bytes under keys of `createObjectKey`. Operations throw `unavailable` while the store is
+ * unavailable. Any other error is a bug or a failure of the machine. An aborted signal ends an operation.
  */
 export interface ObjectStore {
-  /** The folder of this machine that uploads are spooled in; on the store's own device where it has one. */
+  /**
+   * The folder on this machine where uploads are spooled. In a directory store it is on the device of the
+   * objects, because `put` links the spooled file.
+   */
   readonly spoolFolder: string
-  /** Creates folders or the bucket. */
+  /** Creates the folders or the bucket if they do not exist. */
   prepare(): Promise<void>
   /** Rejects while the store can't be used. */
   check(): Promise<void>
-  /** Stores a spooled file, durably and atomically. An existing key is an error. The caller removes the spooled file. */
+  /**
+   * Stores a spooled file durably and atomically. Throws if the key exists. The caller removes the spooled
+   * file.
+   */
   put(
     key: string,
     file: { path: string; size: number; contentType: string },
     signal?: AbortSignal,
   ): Promise<void>
   /**
-   * The object's bytes from byte `from` on, which lies before its end, and their count. The caller reads or destroys them.
-   * Undefined without an object. The signal also ends a read that waits for bytes.
+   * Returns the object's bytes from byte `from` to the end, and their number; undefined if there is no
+   * object. `from` must lie before the end. The caller must read or destroy the stream. The signal also ends
+   * a stream that waits for bytes.
    */
   get(key: string, options?: { from?: number; signal?: AbortSignal }): Promise<StoredObject | undefined>
-  /** The keys of objects that were stored before a time, in no order. Other names in the store may be among them. */
+  /**
+   * Lists the keys of objects that were stored before a time, in no order. May include the names of files
+   * that this service has not stored.
+   */
   list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
-  /** Succeeds without an object. */
+  /** Deletes an object. Also succeeds if the object does not exist. */
   delete(key: string): Promise<void>
 }
 
-/** The same store, with how long its operations take, by outcome, in the metrics. A read counts to its first byte. */
+/** Wraps a store so that its operations are measured and traced. A read is measured to its first byte. */
 export const observeStore = (store: ObjectStore, metrics: Metrics): ObjectStore => {
   const seconds = new Histogram({
     name: 'leadwire_store_seconds',
-    help: 'How long operations of the object store took, a read to its first byte, by outcome.',
+    help: 'Duration of object store operations, by operation and outcome. A read ends with its first byte.',
     labelNames: ['operation', 'outcome'],
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
     registers: [metrics],

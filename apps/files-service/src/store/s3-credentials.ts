@@ -3,15 +3,16 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node'
 export interface S3Credentials {
   accessKeyId: string
   secretAccessKey: string
-  /** Of temporary ones. */
+  /** Set for temporary credentials. */
   sessionToken?: string | undefined
 }
 
 /**
- * The keys of the settings, else those of this machine's or pod's role, by AWS's own search. It renews them in the background five
- * minutes before they expire.
+ * Returns a function that returns the current credentials: the keys of the settings, if they are set.
+ * Otherwise AWS's library finds the credentials of the role that this machine or pod has, and renews them in
+ * the background five minutes before they expire.
  */
-export const s3Credentials = (config: {
+export const createS3Credentials = (config: {
   S3_ACCESS_KEY: string | undefined
   S3_SECRET_KEY: string | undefined
 }): (() => Promise<S3Credentials>) => {

@@ -6,44 +6,55 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Watched } from '@leadwire/service-kit'
 import { Client, type ClientOptions } from 'minio'
-import { type ObjectStore, storeAway } from './object-store'
+import { type ObjectStore, storeUnavailable } from './object-store'
 import type { S3Credentials } from './s3-credentials'
 
-/** Seconds that a signature is valid. Long, because clocks differ; the addresses stay in this process. */
+/**
+ * The validity of a signature in seconds. An hour tolerates wrong clocks. The long validity is no risk,
+ * because only this process uses the signed URLs.
+ */
 const SIGNATURE_LIFE = 3600
 
-// How long a store may be silent before it counts as unavailable: less than clients and proxies wait.
+// How long a connection to the store may be idle before the store counts as unavailable. Shorter than the
+// timeouts of clients and proxies, so that the client gets this service's error.
 const SILENCE_LIMIT_MS = 8000
 
-// Idle connections are closed before the store closes them: a request on a closing one would fail. Node's global agents would use
-// the proxy of NODE_USE_ENV_PROXY.
+// Closes idle connections before the store does, because a request on a closing connection would fail. Avoids
+// Node's global agents, which would use the proxy of NODE_USE_ENV_PROXY.
 const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 
 /**
- * A store in a bucket of any S3. The minio client signs plain requests: its putObject holds objects up to its part size (at least
- * 5 MiB) in memory, and its getObject has no timeout and no signal.
+ * Creates a store in a bucket of any S3. The minio client creates the bucket and lists objects. For all other
+ * requests it only signs URLs, because its putObject would hold up to a part (at least 5 MiB) in memory, and
+ * its getObject has neither timeout nor signal.
  */
 export const createS3Store = (options: {
   bucket: string
   endpoint: URL
-  /** Asked before each request. */
+  /** Called before each request. */
   credentials: () => Promise<S3Credentials>
   region: string
-  /** Checks its certificate; Node's own authorities without it. */
+  /** The authorities that may sign the store's certificate. The default is Node's list. */
   authorities?: Watched<string> | undefined
-  /** A folder of this machine: S3 needs an upload's size first, and it is known last. */
+  /**
+   * A folder on this machine for uploads in progress. Uploads are spooled, because S3 needs the size of an
+   * upload first, but the size is known only at the end.
+   */
   spoolFolder: string
+  silenceLimitMs?: number
 }): ObjectStore => {
   const { bucket, endpoint, credentials, region, authorities, spoolFolder } = options
+  const { silenceLimitMs = SILENCE_LIMIT_MS } = options
   const useSSL = endpoint.protocol === 'https:'
   const agent = useSSL ? new https.Agent(AGENT_OPTIONS) : new http.Agent(AGENT_OPTIONS)
   const client = new Client({
     endPoint: endpoint.hostname.replace(/^\[|\]$/g, ''),
-    // 0 is the protocol's own.
+    // An absent port becomes 0, which means the default port of the protocol.
     port: Number(endpoint.port),
-    ...{ useSSL, region },
+    useSSL,
+    region,
     transportAgent: agent,
-    // The library exports no class for this.
+    // Uses an object, because the library does not export the class of providers.
     credentialsProvider: {
       getCredentials: async () => {
         const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
@@ -60,8 +71,9 @@ export const createS3Store = (options: {
   authorities?.onChange(trust)
 
   /**
-   * Sends a request, with the bytes of a file, and resolves with the response, its body unread. Throws `unavailable` when the store
-   * can't be reached, is silent, or answers 5xx, and when there are no credentials.
+   * Sends a request, optionally with the bytes of a file. Returns the response with its body unread. Throws
+   * `unavailable` if the store can't be reached, times out or responds with 5xx, or if there are no
+   * credentials.
    */
   const send = async (
     method: 'GET' | 'HEAD' | 'PUT' | 'DELETE',
@@ -70,29 +82,32 @@ export const createS3Store = (options: {
   ): Promise<IncomingMessage> => {
     const { headers = {}, file, signal } = options
     const url = await client.presignedUrl(method, bucket, key, SIGNATURE_LIFE).catch((error) => {
-      throw storeAway(error)
+      throw storeUnavailable(error)
     })
     const request = (useSSL ? https : http).request(url, {
-      ...{ method, agent, headers, timeout: SILENCE_LIMIT_MS },
+      method,
+      agent,
+      headers,
+      timeout: silenceLimitMs,
       ...(authorities && { ca: authorities.current() }),
       ...(signal && { signal }),
     })
-    request.once('timeout', () => request.destroy(new Error('the store fell silent')))
-    // Errors after the response are those of its body.
+    request.once('timeout', () => request.destroy(new Error('the store timed out')))
+    // Ignores errors after the response: the stream of its body reports them.
     request.on('error', () => undefined)
-    const response = once(request, 'response') as Promise<[IncomingMessage]>
-    // The store may answer before it has read everything (403, 412, 503): the response counts, not the broken pipe.
+    const responding = once(request, 'response') as Promise<[IncomingMessage]>
+    // Ignores a failure to send: the store may respond before it has read everything (403, 412, 503).
     if (file === undefined) request.end()
     else pipeline(createReadStream(file), request).catch(() => undefined)
     try {
-      const [answer] = await response
-      // From here on a slow client may hold back the bytes.
+      const [response] = await responding
+      // Removes the timeout: from now on, a slow client that reads no further may leave the connection idle.
       if (method === 'GET') request.setTimeout(0)
-      if ((answer.statusCode ?? 500) < 500) return answer
-      throw new Error(`the store answered ${answer.statusCode}: ${await bodyOf(answer)}`)
+      if ((response.statusCode ?? 500) < 500) return response
+      throw new Error(`the store responded with ${response.statusCode}: ${await readBody(response)}`)
     } catch (error) {
       signal?.throwIfAborted()
-      throw storeAway(error)
+      throw storeUnavailable(error)
     }
   }
 
@@ -101,9 +116,9 @@ export const createS3Store = (options: {
     head.resume()
     if (head.statusCode === 200) return
     if (head.statusCode !== 404)
-      throw new Error(`bucket ${bucket} can't be used: the store answered ${head.statusCode}`)
+      throw new Error(`bucket ${bucket} can't be used: the store responded with ${head.statusCode}`)
     await client.makeBucket(bucket, region).catch((error: { code?: string }) => {
-      // Another copy of this service was faster.
+      // Ignores that another copy of this service has created the bucket meanwhile.
       if (error.code !== 'BucketAlreadyOwnedByYou' && error.code !== 'BucketAlreadyExists') throw error
     })
   }
@@ -111,21 +126,21 @@ export const createS3Store = (options: {
   return {
     spoolFolder,
     prepare,
-    // A store that lost its disks gets its bucket back.
+    // Creates the bucket again if the store has lost its disks.
     check: prepare,
     put: async (key, { path: file, size, contentType }, signal) => {
-      // Amazon S3 and MinIO answer 412 for an existing object.
+      // With If-None-Match, Amazon S3 and MinIO respond with 412 for an existing object.
       const headers = { 'content-length': size, 'content-type': contentType, 'if-none-match': '*' }
-      await requireStatus(200, 'keep', key, await send('PUT', key, { file, headers, signal }))
+      await requireStatus(200, 'store', key, await send('PUT', key, { file, headers, signal }))
     },
     get: async (key, { from = 0, signal } = {}) => {
       const headers = from > 0 ? { range: `bytes=${from}-` } : {}
       const response = await send('GET', key, { headers, signal })
       if (response.statusCode === (from > 0 ? 206 : 200))
         return { size: Number(response.headers['content-length']), bytes: response }
-      const body = await bodyOf(response)
+      const body = await readBody(response)
       if (response.statusCode === 404 && body.includes('NoSuchKey')) return undefined
-      throw failure('read', key, response, body)
+      throw createError('read', key, response, body)
     },
     async *list({ before, signal }) {
       const objects: Readable = client.listObjectsV2(bucket, '', true)
@@ -133,29 +148,34 @@ export const createS3Store = (options: {
         for await (const { name, lastModified } of signal ? addAbortSignal(signal, objects) : objects)
           if (lastModified < before) yield name
       } catch (cause) {
-        throw storeAway(cause)
+        throw storeUnavailable(cause)
       }
     },
     delete: async (key) => requireStatus(204, 'delete', key, await send('DELETE', key)),
   }
 }
 
-/** The start of a response's body, for an error message; frees the connection. */
-const bodyOf = async (response: IncomingMessage): Promise<string> => {
+/**
+ * Reads a response to its end, which frees the connection. Returns the start of its body for an error
+ * message.
+ */
+const readBody = async (response: IncomingMessage): Promise<string> => {
   let text = ''
-  for await (const chunk of response) if (text.length < 2000) text += chunk
+  for await (const chunk of response) {
+    if (text.length < 2000) text += chunk
+  }
   return text.slice(0, 2000)
 }
 
-const failure = (verb: string, key: string, { statusCode }: IncomingMessage, body: string) => {
-  const error = new Error(`could not ${verb} ${key}: the store answered ${statusCode}: ${body}`)
-  // The bucket is gone, for instance with the store's disks: the readiness check creates it again. Or the credentials are refused: the
-  // next ones may be valid.
-  const isAway = statusCode === 401 || statusCode === 403 || /NoSuchBucket|ExpiredToken/.test(body)
-  return isAway ? storeAway(error) : error
+const createError = (verb: string, key: string, { statusCode }: IncomingMessage, body: string) => {
+  const error = new Error(`could not ${verb} ${key}: the store responded with ${statusCode}: ${body}`)
+  // These errors are temporary: the readiness check creates a missing bucket again, and the next credentials
+  // may be accepted.
+  const isUnavailable = statusCode === 401 || statusCode === 403 || /NoSuchBucket|ExpiredToken/.test(body)
+  return isUnavailable ? storeUnavailable(error) : error
 }
 
 const requireStatus = async (status: number, verb: string, key: string, response: IncomingMessage) => {
-  const body = await bodyOf(response)
-  if (response.statusCode !== status) throw failure(verb, key, response, body)
+  const body = await readBody(response)
+  if (response.statusCode !== status) throw createError(verb, key, response, body)
 }

@@ -1,13 +1,13 @@
+import { nullable, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import { recordOf } from '../api/record'
-import { dataOf, described, namedPartial, timestamp } from '../api/schemas'
-import { nullable, text } from '../validation/fields'
+import { createRecordRenderer } from '../api/render-record'
+import { described, namedPartial, recordResponse, timestamp } from '../api/schemas'
 
 const accountFields = {
   contact_email: nullable(
     text(
-      'Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.',
+      'Email address that is notified when all attempts to a webhook endpoint have failed for 24 hours. null or an empty string clears the field.',
       'it@example.com',
       { format: 'email' },
     ),
@@ -17,35 +17,35 @@ const accountFields = {
 const AccountRecord = described('Account', 'The account that the token belongs to.', {
   name: Type.String({ examples: ['Clear Windows'] }),
   api_key: Type.String({
-    description: 'What `X-SERVICE-Account-Key` of webhooks carries.',
+    description: 'The value of `X-SERVICE-Account-Key` in webhooks.',
     examples: ['6f1c2d3e4a5b4c6d8e7f901a2b3c4d5e'],
   }),
   ...accountFields,
-  created_at: timestamp('When the account was made.'),
+  created_at: timestamp('When the account was created.'),
 })
 
-const accountRecord = recordOf(AccountRecord)
+const renderAccount = createRecordRenderer(AccountRecord)
 
 export const retrieveAccount = operation({
   route: 'GET /manage/account',
   summary: 'Retrieve the account',
-  answer: dataOf(AccountRecord, 'The account.'),
+  answer: recordResponse(AccountRecord, 'The account.'),
   handler: async ({ accountId, clients, limits }) => {
     const { account } = await clients.accounts.retrieveAccount({ accountId }, limits)
-    return accountRecord(account!)
+    return renderAccount(account!)
   },
 })
 
 export const updateAccount = operation({
   route: 'PATCH /manage/account',
   summary: 'Update the account',
-  description: 'Changes what is given and leaves the rest.',
+  description: 'Updates the fields in the request. Omitted fields keep their values.',
   body: namedPartial('UpdateAccountRequest', accountFields),
-  answer: dataOf(AccountRecord, 'The account as it is now.'),
+  answer: recordResponse(AccountRecord, 'The updated account.'),
   handler: async ({ accountId, clients, limits, valid }) => {
     const { contact_email: given } = await valid()
     const contactEmail = given === null ? '' : given
     const { account } = await clients.accounts.updateAccount({ accountId, contactEmail }, limits)
-    return accountRecord(account!)
+    return renderAccount(account!)
   },
 })

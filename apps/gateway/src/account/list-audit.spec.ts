@@ -1,6 +1,6 @@
 import type { AuditEntry, AuditPosition, ListAuditRequest } from '@leadwire/contracts'
+import { encodeCursor } from '@leadwire/requests'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { cursorOf } from '../validation/cursor'
 
 const entry = (number: number, moment: number): AuditEntry => ({
   id: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
@@ -23,13 +23,13 @@ const isBefore = ({ at, id }: AuditPosition, place: AuditPosition) =>
   at < place.at || (at === place.at && id < place.id)
 
 let gateway: RunningGateway
-/** Of the two services, newest first. */
+/** The logs of the two services, newest first. */
 let logs: [AuditEntry[], AuditEntry[]]
 let asked: ListAuditRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
     audit: {
-      // Each log is asked once for an answer.
+      // Calls alternate between the two logs, because each response reads each log once.
       listAudit: async (request) => {
         const log = logs[asked.length % 2]!
         asked.push(request)
@@ -53,22 +53,35 @@ test('an entry says who did what to what, and that an operator has no token', as
   logs[0] = [
     {
       ...entry(2, 2),
-      ...{ action: 'webhook_endpoint.updated', targetType: 'webhook_endpoint', targetId: 9, changes },
-      ...{ tokenId: 7, tokenName: 'CRM', requestId: 'request-1' },
+      action: 'webhook_endpoint.updated',
+      targetType: 'webhook_endpoint',
+      targetId: 9,
+      changes,
+      tokenId: 7,
+      tokenName: 'CRM',
+      requestId: 'request-1',
     },
   ]
   logs[1] = [entry(1, 1)]
   expect((await get()).json()).toEqual({
     data: [
       {
-        ...{ id: entry(2, 2).id, at: '2026-11-21T09:30:00.000002Z', action: 'webhook_endpoint.updated' },
+        id: entry(2, 2).id,
+        at: '2026-11-21T09:30:00.000002Z',
+        action: 'webhook_endpoint.updated',
         target: { type: 'webhook_endpoint', id: 9 },
         token: { id: 7, name: 'CRM' },
-        ...{ request_id: 'request-1', changes: { enabled: { from: true, to: false } } },
+        request_id: 'request-1',
+        changes: { enabled: { from: true, to: false } },
       },
       {
-        ...{ id: entry(1, 1).id, at: '2026-11-21T09:30:00.000001Z', action: 'user.created' },
-        ...{ target: { type: 'user', id: 1 }, token: null, request_id: null, changes: {} },
+        id: entry(1, 1).id,
+        at: '2026-11-21T09:30:00.000001Z',
+        action: 'user.created',
+        target: { type: 'user', id: 1 },
+        token: null,
+        request_id: null,
+        changes: {},
       },
     ],
     next_cursor: null,
@@ -85,7 +98,7 @@ test.each([
   [130, 130],
 ])('logs of %i and %i entries are one, newest first, each entry once', async (one, other) => {
   const numbers = Array.from({ length: one + other }, (_, index) => index)
-  // Three of each moment, of both services alike.
+  // Each moment has three entries, spread over both services.
   const all = numbers.map((number) => entry(number, Math.floor(number / 3)))
   const isOfOne = (number: number) =>
     Math.floor(((number + 1) * one) / (one + other)) > Math.floor((number * one) / (one + other))
@@ -117,7 +130,7 @@ test.each([
   "2026-11-21T09:30:00.000001Z_00000000-0000-4000-8000-00000000000'",
   '%00',
 ])('the cursor %s is a 422', async (cursor) => {
-  for (const query of [cursor, `${cursor}&cursor=${cursor}`, cursorOf(cursor)]) {
+  for (const query of [cursor, `${cursor}&cursor=${cursor}`, encodeCursor(cursor)]) {
     const answer = await get(`?cursor=${query}`)
     expect(answer.statusCode).toBe(422)
     expect(answer.json().errors).toHaveProperty('cursor')

@@ -1,14 +1,13 @@
 import type { AuditEntry, AuditPosition } from '@leadwire/contracts'
+import { describe, splitPlace } from '@leadwire/requests'
 import { AUDIT_LIMIT } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
-import { partsOf } from '../validation/cursor'
-import { describe } from '../validation/fields'
 
 const Change = named('AuditChange', {
-  from: Type.Unknown({ description: 'What it was; null where it was not.', examples: [true] }),
-  to: Type.Unknown({ description: 'What it became; null where it is no more.', examples: [false] }),
+  from: Type.Unknown({ description: 'The previous value. null if the field was empty.', examples: [true] }),
+  to: Type.Unknown({ description: 'The new value. null if the field was removed.', examples: [false] }),
 })
 
 const Target = named('AuditTarget', {
@@ -16,15 +15,18 @@ const Target = named('AuditTarget', {
   id: Type.Integer({ examples: [1] }),
 })
 
-const AuditRecord = described('AuditEntry', 'One change of an account, and who made it.', {
+const AuditRecord = described('AuditEntry', 'One action in the audit log of the account.', {
   id: Type.String({ format: 'uuid', examples: ['9a3c6d1e-5b7f-4c02-8d49-2e6f0a1b3c5d'] }),
-  at: timestamp('When it was done.'),
-  action: Type.String(describe('The kind of record, and what was done to it.', 'webhook_endpoint.updated')),
+  at: timestamp('When the action took place.'),
+  action: Type.String(describe('The type of the target, a dot, and the action.', 'webhook_endpoint.updated')),
   target: Target,
-  token: orNull(TokenName, 'Whose token did it. Null: an operator.'),
+  token: orNull(
+    TokenName,
+    'The token that was used. null if an operator used the command line, or if the service acted automatically.',
+  ),
   request_id: requestIdOfChange,
   changes: Type.Record(Type.String(), Change, {
-    description: 'What became another one, by field. Secrets are never among it.',
+    description: 'Changed fields by name. Secrets are never included.',
     examples: [{ enabled: { from: true, to: false } }],
   }),
 })
@@ -37,24 +39,25 @@ const auditJson = (entry: AuditEntry): string => {
   return `${json.slice(0, -1)},"changes":${entry.changes}}`
 }
 
-const positionOf = (place: string): AuditPosition => {
-  const [at, id] = partsOf(place, /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.]\d{6}Z)_([\da-f-]{36})$/)
+const parsePosition = (place: string): AuditPosition => {
+  const [at, id] = splitPlace(place, /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.]\d{6}Z)_([\da-f-]{36})$/)
   return { at: at!, id: id! }
 }
 
-// All times have the same length, and all ids, so strings are ordered as PostgreSQL orders them.
+// All times have the same length, and so have all ids. Comparing them as strings therefore gives
+// PostgreSQL's order.
 const isOlder = (a: AuditEntry, b: AuditEntry) => (a.at === b.at ? a.id < b.id : a.at < b.at)
 
-/** What was changed of an account: the entries of all services, merged. */
+/** Lists the changes of an account. Merges the audit logs of all services. */
 export const listAudit = listOperation({
   route: 'GET /manage/audit',
-  summary: 'List what was changed',
+  summary: 'List audit entries',
   description:
-    'Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.',
+    'Returns the audit log: changes to the account, users, tokens, images and webhook endpoints, imports, manual delivery attempts, erasures, and exports of leads. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.',
   record: AuditRecord,
-  cursor: 'The `next_cursor` of the answer before. Without it the newest entries come.',
+  cursor: 'The `next_cursor` of the previous response. Omit it for the newest entries.',
   find: async ({ accountId, clients, limits }, _filters, place) => {
-    const asked = { accountId, before: place === undefined ? undefined : positionOf(place) }
+    const asked = { accountId, before: place === undefined ? undefined : parsePosition(place) }
     const logs = await Promise.all(clients.audits.map((audit) => audit.listAudit(asked, limits)))
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)

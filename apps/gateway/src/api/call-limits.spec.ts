@@ -17,7 +17,7 @@ beforeAll(async () => {
         },
       },
     },
-    // Its own time does not end it.
+    // The request's own time limit must not end the call.
     { requestLimitMs: 600_000 },
   )
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
@@ -31,8 +31,6 @@ test('a call ends when the client that it is for has gone', async () => {
   await eventually(() => expect(calls).toHaveLength(1))
   expect(calls[0]!.aborted).toBe(false)
   socket.destroy()
-  const leftAt = Date.now()
-  await eventually(() => expect(calls[0]!.aborted).toBe(true))
-  // After 30 s the server ends it anyway.
-  expect(Date.now() - leftAt).toBeLessThan(20_000)
+  // Only the disconnect can end the call within 20 s: the request's own time limit is 10 minutes.
+  await eventually(() => expect(calls[0]!.aborted).toBe(true), { timeoutMs: 20_000 })
 })

@@ -1,8 +1,9 @@
 import { grants, SCOPES } from '@leadwire/contracts'
+import { FORMATS } from '@leadwire/requests'
+import type { ProblemKind } from '@leadwire/service-kit'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifySchema } from 'fastify'
-import { PROBLEMS, type ProblemKind } from '../http/problem'
-import { FORMATS } from '../validation/formats'
+import { DOCUMENTED_PROBLEMS } from '../http/problem-help'
 import {
   ETAG_HEADER,
   type Headers,
@@ -22,52 +23,63 @@ export interface Description {
   tag: string
   summary: string
   description?: string
-  /** The scopes of which a token needs one; null needs no token. */
+  /** A token needs one of these scopes. null: the operation needs no token. */
   scopes: readonly string[] | null
   params: TSchema | undefined
   query?: TSchema
   /** Whether the operation reads the Idempotency-Key. */
   idempotent?: boolean
-  /** What the operation does to the record that the entity tag names. */
+  /**
+   * Adds an ETag to the response. The operation also reads If-None-Match (`read`), If-Match (`change`), or
+   * neither (`new`).
+   */
   etag?: 'read' | 'new' | 'change'
-  /** Of a JSON body or a form. Its title is its name among the document's components. */
+  /**
+   * The schema of a JSON body or a form. It becomes a component of the OpenAPI document, named after its
+   * title.
+   */
   body?: TSchema
-  /** Whether the document leaves out the form, which has no good way to write the body. */
+  /** Whether the OpenAPI document describes `body` only as JSON, because a form would be hard to write. */
   jsonOnly?: boolean
   multipart?: TSchema
-  /** The media types of a body that is read as it arrives. */
+  /** The media types of a body that is streamed. */
   stream?: readonly string[]
   answer: Answer
-  /** Problems that do not follow from the rest of the description. */
+  /** The problems of the operation that `listProblemKinds` cannot derive from the other properties. */
   problems?: readonly ProblemKind[]
 }
 
-/** A route that needs no token. */
+/** The security of a route that needs no token. */
 export const PUBLIC = { security: [] as { [name: string]: string[] }[] }
 
-/** Problems with one status have one response, which is a component of the document. */
+/**
+ * Describes the response of a problem. All problems with the same status share one response, which is a
+ * component of the OpenAPI document.
+ */
 export const problemResponse = (kind: ProblemKind) => {
-  const kinds = (Object.keys(PROBLEMS) as ProblemKind[]).filter(
-    (other) => PROBLEMS[other].status === PROBLEMS[kind].status,
+  const kinds = (Object.keys(DOCUMENTED_PROBLEMS) as ProblemKind[]).filter(
+    (other) => DOCUMENTED_PROBLEMS[other].status === DOCUMENTED_PROBLEMS[kind].status,
   )
   return {
-    description: kinds.map((one) => PROBLEMS[one].meaning).join(' Or: '),
+    description: kinds.map((one) => DOCUMENTED_PROBLEMS[one].meaning).join(' Or: '),
     headers: Object.assign({}, REQUEST_ID, ...kinds.map((one) => PROBLEM_HEADERS[one])) as Headers,
     content: { 'application/problem+json': { schema: Problem } },
   }
 }
 
-/** Whether an operation refuses what it does not know in a query: those of the management API do. */
+/**
+ * Returns whether an operation refuses unknown query parameters. All operations of the management API do.
+ */
 export const refusesQuery = (scopes: Description['scopes']): boolean =>
   scopes?.some((scope) => scope.startsWith('manage')) ?? false
 
-const kindsOf = (described: Description): ProblemKind[] => {
+const listProblemKinds = (described: Description): ProblemKind[] => {
   const { scopes, params, query, idempotent, etag, problems = [] } = described
   const hasBody = described.body ?? described.multipart ?? described.stream
   const kinds: [applies: unknown, ...ProblemKind[]][] = [
     [scopes, 'unauthenticated', 'forbidden', 'rate-limited'],
     [params, 'not-found'],
-    // An unknown parameter, or a key that was used for another request.
+    // `invalid` also reports an unknown query parameter, and an Idempotency-Key that another request used.
     [query || refusesQuery(scopes) || idempotent || hasBody, 'invalid'],
     [idempotent, 'conflict'],
     [etag === 'change', 'precondition-failed'],
@@ -77,10 +89,10 @@ const kindsOf = (described: Description): ProblemKind[] => {
   return ['bad-request', ...particular, ...problems, 'internal', 'unavailable', 'late']
 }
 
-const bytesOf = (types: readonly string[]) =>
+const describeBytes = (types: readonly string[]) =>
   Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]))
 
-const answerOf = ({ answer, scopes, idempotent, etag }: Description) => ({
+const describeResponse = ({ answer, scopes, idempotent, etag }: Description) => ({
   description: answer.description,
   headers: {
     ...REQUEST_ID,
@@ -89,7 +101,8 @@ const answerOf = ({ answer, scopes, idempotent, etag }: Description) => ({
     ...(etag && ETAG_HEADER),
     ...(scopes && RATE_LIMIT),
   },
-  content: 'schema' in answer ? { 'application/json': { schema: answer.schema } } : bytesOf(answer.types),
+  content:
+    'schema' in answer ? { 'application/json': { schema: answer.schema } } : describeBytes(answer.types),
 })
 
 const mapFields = (schema: TSchema, change: (field: TSchema, name: string) => object): object => {
@@ -104,48 +117,48 @@ const inJsonSchema = ({ format, ...rest }: TSchema) => {
   return { ...rest, ...schema }
 }
 
-/** The fields of a request in terms of JSON Schema alone. */
+/**
+ * Describes the fields of a request in plain JSON Schema, without the formats that only this code base
+ * knows.
+ */
 const documentedFields = (schema: TSchema): TSchema => {
-  const { properties, items, additionalProperties: others, required = [] } = schema
-  if (others?.format) return { ...schema, additionalProperties: inJsonSchema(others) }
+  const { properties, items, additionalProperties: others, propertyNames: names, required = [] } = schema
+  if (others?.format)
+    return { ...schema, additionalProperties: inJsonSchema(others), propertyNames: inJsonSchema(names) }
   if (items) return { ...schema, items: inJsonSchema(documentedFields(items)) }
   if (!properties) return schema
   const documented = mapFields(schema, (field, name) => ({
-    // An empty text counts as absent.
+    // A required text needs a character, because an empty string counts as absent.
     ...(required.includes(name) && isText(field) && { minLength: 1 }),
     ...inJsonSchema(documentedFields(field)),
   }))
   return { ...schema, properties: documented }
 }
 
-/** Fields that name what an account may not have, such as a user, have no example. */
-export const exampleOf = (body: TSchema): object => {
+/**
+ * Builds an example of a body. A field that refers to a record of the account, such as a user, has no
+ * example, because the account may not have that record.
+ */
+export const buildExample = (body: TSchema): object => {
   const fields = Object.entries(body['properties'] as Record<string, TSchema>)
   return Object.fromEntries(
     fields.filter(([, { examples }]) => examples).map(([name, { examples }]) => [name, examples[0]]),
   )
 }
 
-// `/docs` fills in every field of a form. A field without an example stays empty, which counts as absent.
-const formField = (field: TSchema): object =>
-  field['examples']
-    ? field
-    : { description: field.description, anyOf: [field, { type: 'string', maxLength: 0 }], default: '' }
-
-const contentOf = ({ body, jsonOnly, multipart, stream }: Description) => {
-  if (stream) return bytesOf(stream)
+const describeContent = ({ body, jsonOnly, multipart, stream }: Description) => {
+  if (stream) return describeBytes(stream)
   const files = multipart && { 'multipart/form-data': { schema: documentedFields(multipart) } }
   if (!body) return files
-  const schema = { ...documentedFields(body), examples: [exampleOf(body)] }
+  const schema = { ...documentedFields(body), examples: [buildExample(body)] }
   if (jsonOnly) return { 'application/json': { schema } }
-  const form = { ...schema, title: `${body.title}Form`, properties: mapFields(schema, formField) }
-  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema: form }, ...files }
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema }, ...files }
 }
 
-/** The schema of a route, for the OpenAPI document alone: Fastify checks nothing by it. */
+/** Builds the schema of a route. Only the OpenAPI document uses it: Fastify validates nothing with it. */
 export const describeOperation = (described: Description): FastifySchema => {
   const { operationId, tag, summary, description, scopes, params, query, idempotent, etag } = described
-  const content = contentOf(described)
+  const content = describeContent(described)
   const headers = {
     ...(idempotent && IDEMPOTENCY_KEY),
     ...(etag === 'read' && IF_NONE_MATCH),
@@ -156,11 +169,13 @@ export const describeOperation = (described: Description): FastifySchema => {
     granting && `Needs a token with the scope ${granting.map((scope) => `\`${scope}\``).join(' or ')}.`
   const notModified = {
     type: 'null',
-    description: 'It is what If-None-Match names. There is no body.',
+    description: 'The current ETag is in If-None-Match. The response has no body.',
     headers: { ...REQUEST_ID, ...ETAG_HEADER },
   }
   return {
-    ...{ operationId, tags: [tag], summary },
+    operationId,
+    tags: [tag],
+    summary,
     description: [description, needed].filter(Boolean).join('\n\n'),
     ...(granting ? { security: granting.map((scope) => ({ bearer: [scope] })) } : PUBLIC),
     ...(params && { params }),
@@ -168,9 +183,11 @@ export const describeOperation = (described: Description): FastifySchema => {
     headers: Type.Partial(Type.Object(headers)),
     ...(content && { body: { content } }),
     response: {
-      [described.answer.status ?? 200]: answerOf(described),
+      [described.answer.status ?? 200]: describeResponse(described),
       ...(etag === 'read' && { 304: notModified }),
-      ...Object.fromEntries(kindsOf(described).map((kind) => [PROBLEMS[kind].status, problemResponse(kind)])),
+      ...Object.fromEntries(
+        listProblemKinds(described).map((kind) => [DOCUMENTED_PROBLEMS[kind].status, problemResponse(kind)]),
+      ),
     },
   }
 }

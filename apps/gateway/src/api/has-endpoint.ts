@@ -14,7 +14,10 @@ export const isEndpoint = async (
   }
 }
 
-/** False for a token of an endpoint that was deleted: it outlives the endpoint, and finds nothing. */
+/**
+ * Returns whether the endpoint that the token is restricted to still exists. True for an unrestricted token.
+ * A token remains valid after its endpoint was deleted, but must then find no records.
+ */
 export const hasEndpoint = async (call: Call<unknown>): Promise<boolean> => {
   const { endpointId } = call.request.principal
   return endpointId === undefined || isEndpoint(call, endpointId)

@@ -1,6 +1,6 @@
+import { describe, enumeration } from '@leadwire/requests'
+import type { ProblemKind } from '@leadwire/service-kit'
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { ProblemKind } from '../http/problem'
-import { describe, oneOf } from '../validation/fields'
 
 export type Headers = Record<string, TSchema>
 
@@ -14,65 +14,67 @@ export const IDEMPOTENCY_KEY: Headers = {
     minLength: 1,
     maxLength: 255,
     description:
-      'A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After.',
+      'A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After.',
   }),
 }
 
 export const IF_NONE_MATCH: Headers = {
   'If-None-Match': text(
-    'ETags of what you have. While it is the same, the answer is 304 without a body.',
+    'ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.',
     ETAG,
   ),
 }
 
 export const IF_MATCH: Headers = {
   'If-Match': text(
-    'ETags one of which the record must still have. Otherwise nothing is changed, and the answer is 412.',
+    'ETags of the lead, or `*` for any ETag. The change applies only if the current ETag is in this list. Otherwise the response is 412.',
     ETAG,
   ),
 }
 
 /** The headers of responses. */
-export const REQUEST_ID: Headers = { 'X-Request-Id': text('Quote it when you ask us about the request.') }
+export const REQUEST_ID: Headers = {
+  'X-Request-Id': text('The ID of the request. Quote it in support requests.'),
+}
 
 export const TOKEN_EXPIRES_AT: Headers = {
   'Token-Expires-At': Type.String({
     format: 'date-time',
-    description: 'There when the token expires within 14 days: when it does.',
+    description: 'When the token expires. Sent only during the last 14 days. ISO 8601, UTC.',
   }),
 }
 
 export const IDEMPOTENCY_REPLAYED: Headers = {
-  'Idempotency-Replayed': oneOf(
+  'Idempotency-Replayed': enumeration(
     ['true'],
-    'There when the answer is the one that was saved for the Idempotency-Key.',
+    'Present if this is the saved response of an earlier request with the same Idempotency-Key.',
   ),
 }
 
 export const ETAG_HEADER: Headers = {
-  ETag: text('Names the state of what is answered: another one as soon as anything of it changes.', ETAG),
+  ETag: text('The version of the resource. It changes whenever the response would change.', ETAG),
 }
 
-/** Of draft-ietf-httpapi-ratelimit-headers-10. */
+/** The headers of draft-ietf-httpapi-ratelimit-headers-10. */
 export const RATE_LIMIT: Headers = {
   'RateLimit-Policy': text(
-    'Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`).',
+    'The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit.',
     '"default";q=600;w=60',
   ),
   RateLimit: text(
-    'Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`).',
+    'The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit.',
     '"default";r=599;t=60',
   ),
 }
 
 const RETRY_AFTER: Headers = {
-  'Retry-After': Type.Integer({ minimum: 1, description: 'In seconds: when to send the request again.' }),
+  'Retry-After': Type.Integer({ minimum: 1, description: 'Seconds to wait before repeating the request.' }),
 }
 
-/** The headers that only some problems have. */
+/** The headers that only responses with certain problems have. */
 export const PROBLEM_HEADERS: Partial<Record<ProblemKind, Headers>> = {
-  unauthenticated: { 'WWW-Authenticate': text('Begins with `Bearer` (RFC 6750).') },
-  'method-not-allowed': { Allow: text('The methods that the address takes.') },
+  unauthenticated: { 'WWW-Authenticate': text('A challenge that starts with `Bearer` (RFC 6750).') },
+  'method-not-allowed': { Allow: text('The methods that the path supports.') },
   conflict: RETRY_AFTER,
   'rate-limited': { ...RETRY_AFTER, ...RATE_LIMIT },
   unavailable: RETRY_AFTER,

@@ -1,5 +1,5 @@
-import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { cursorOf } from '../validation/cursor'
+import { encodeCursor } from '@leadwire/requests'
+import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
@@ -20,9 +20,7 @@ beforeAll(async () => {
     leads: {
       listAppointments: answer,
       listCallbacks: answer,
-      checkReferences: async ({ leadReference }) => ({
-        ...{ leadMissing: leadReference === MISSING, userMissing: false, missingImageIds: [] },
-      }),
+      retrieveLeads: retrieveAllBut(MISSING),
     },
     attachments: { listAttachments: answer },
   })
@@ -31,6 +29,30 @@ beforeEach(() => {
   asked = []
 })
 afterAll(() => gateway.stop())
+
+test('a page without deliveries has numbers for a token of one endpoint that asks for another', async () => {
+  const response = await get('/manage/deliveries?endpoint_id=6', 'endpoint')
+  const path = 'https://api.example.test/manage/deliveries'
+  expect([response.statusCode, response.json()]).toEqual([
+    200,
+    {
+      current_page: 1,
+      data: [],
+      from: null,
+      to: null,
+      total: 0,
+      total_capped: false,
+      per_page: 20,
+      path,
+      first_page_url: `${path}?endpoint_id=6&page=1`,
+      last_page_url: `${path}?endpoint_id=6&page=1`,
+      last_page: 1,
+      next_page_url: null,
+      prev_page_url: null,
+      next_cursor: null,
+    },
+  ])
+})
 
 const get = (url: string, token = 'read') =>
   gateway.send({ url, headers: { authorization: `Bearer ${token}` } })
@@ -74,7 +96,7 @@ describe.each([
     '9007199254740992',
     '7&cursor=8',
   ])('with the cursor %s are a 422 that names it', async (cursor) => {
-    for (const given of [cursor, cursorOf(cursor)]) {
+    for (const given of [cursor, encodeCursor(cursor)]) {
       const response = await get(`${path}?cursor=${given}`)
       expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, ['cursor']])
     }

@@ -1,47 +1,50 @@
+import { encodeCursor } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
-import { cursorOf } from '../validation/cursor'
 import type { Call } from './operation'
 
-/** The `page` of a query. What is no integer from 1 to 2^53 - 1 is page 1, a repeated parameter too. */
+/**
+ * Returns the `page` of a query. Anything that is not an integer from 1 to 2^53 - 1 counts as page 1, and
+ * so does a repeated parameter.
+ */
 export const pageNumber = (page: unknown): number => {
   const number = typeof page === 'string' && /^[1-9]\d{0,15}$/.test(page) ? Number(page) : 1
   return Number.isSafeInteger(number) ? number : 1
 }
 
-/** Where the next page starts. */
+/** The place where the next response starts. */
 type Place = string | number | undefined
 
-const nextOf = (place: Place) => (place === undefined ? null : cursorOf(place))
+const encodeNext = (place: Place) => (place === undefined ? null : encodeCursor(place))
 
-/** The JSON array of the rows of a list. */
+/** The rows of a list, as a JSON array. */
 type Items = Uint8Array | string
 
 const around = (items: Items, before: string, after: string): Buffer =>
   Buffer.concat([before, items, after].map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
 
-/** Rows that follow a cursor, as JSON. */
+/** Renders the rows after a cursor as JSON. */
 export const cursorPageJson = (items: Items, next: Place): Buffer =>
-  around(items, '{"data":', `,"next_cursor":${JSON.stringify(nextOf(next))}}`)
+  around(items, '{"data":', `,"next_cursor":${JSON.stringify(encodeNext(next))}}`)
 
 interface Page {
   page: number
   perPage: number
   total: number
-  /** How many rows the page has. */
+  /** The number of rows on the page. */
   count: number
   items: Items
 }
 
 /**
- * A page as JSON with the fields in the interface's order (Get Leads), `more` after them; past the end as in Laravel 7. `filters` are
- * kept in the addresses of other pages.
+ * Renders a page as JSON. The fields have the order of the lead API, section Get Leads. `more` follows them.
+ * A page past the end is rendered as in Laravel 7. The URLs of other pages keep the `filters`.
  */
 export const pageJson = (
-  { request, dependencies: { addressOf } }: Call<unknown>,
+  { request, dependencies: { findAddress } }: Call<unknown>,
   { page, perPage, total, count, items }: Page,
   { filters = {}, more }: { filters?: object; more?: object } = {},
 ): Buffer => {
-  const path = `${addressOf(request)}${request.routeOptions.url}`
+  const path = `${findAddress(request)}${request.routeOptions.url}`
   const lastPage = Math.max(1, Math.ceil(total / perPage))
   const first = (page - 1) * perPage + 1
   const kept = Object.entries(filters).map(([name, value]): [string, string] => [name, String(value)])
@@ -63,7 +66,10 @@ export const pageJson = (
   return around(items, `{"current_page":${page},"data":`, `,${tail.slice(1)}`)
 }
 
-/** A page of a list with filters, whose count stops somewhere. Throws invalid for a page beyond a count that stopped. */
+/**
+ * Renders a page of a filtered list, whose total may be capped. Throws invalid for a page beyond a capped
+ * total.
+ */
 export const filteredPageJson = (
   call: Call<unknown>,
   page: Page & { totalCapped: boolean; nextCursor?: Place },
@@ -71,9 +77,11 @@ export const filteredPageJson = (
 ): Buffer => {
   const { totalCapped, nextCursor, total } = page
   if (totalCapped && page.page > Math.max(1, Math.ceil(total / page.perPage)))
-    throw ServiceError.invalid({ page: [`Pages end here with ${total} ${what}. A cursor walks them all.`] })
+    throw ServiceError.invalid({
+      page: [`The page parameter reaches only the first ${total} ${what}. Use cursor to read further.`],
+    })
   return pageJson(call, page, {
     filters,
-    more: { total_capped: totalCapped, next_cursor: nextOf(nextCursor) },
+    more: { total_capped: totalCapped, next_cursor: encodeNext(nextCursor) },
   })
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Asks again until the answer is complete, or until a time of `performance.now()`. Resolves with the last answer. A single call that
- * waited would end with its connection, which a service closes after 30 s.
+ * Calls `ask` repeatedly until a result is complete (`isComplete`), or until `performance.now()` reaches
+ * `until`. Resolves with the last result, or with `first` if `first` is complete.
  */
 export const pollUntil = async <Answer>(
   first: Answer,

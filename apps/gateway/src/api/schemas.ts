@@ -1,23 +1,23 @@
+import { describe, optional, partial } from '@leadwire/requests'
+import { PROBLEMS_PATH } from '@leadwire/service-kit'
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { PROBLEMS_PATH } from '../http/problem'
-import { describe, optional, partial } from '../validation/fields'
 
-/** An object schema that is a component of the OpenAPI document, by its title. */
+/** Makes an object schema that becomes a component of the OpenAPI document, named after its title. */
 export const named = <Fields extends TProperties>(title: string, fields: Fields) =>
   Type.Object(fields, { title })
 
-/** The same of fields that all may be absent. */
+/** Makes the same kind of schema as `named`, with optional fields. */
 export const namedPartial = <Fields extends TProperties>(title: string, fields: Fields) =>
   partial(fields, { title })
 
 export const described = <Fields extends TProperties>(title: string, description: string, fields: Fields) =>
   Type.Object(fields, { title, description })
 
-/** The file of a form. */
+/** The field of a form that holds the file. */
 export const fileField = (description: string) =>
   Type.Unsafe({ type: 'string', format: 'binary', description })
 
-/** A token by its name, where one did something. */
+/** The token that made a change, with its name. */
 export const TokenName = named('TokenName', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['CRM'] }),
@@ -34,80 +34,104 @@ export const nullableTimestamp = (description: string, example: string | null = 
     examples: [example],
   })
 
-export const nullableOf = (
+export const nullableScalar = (
   type: 'string' | 'integer' | 'number',
   description: string,
   example: string | number | null = null,
 ) => Type.Unsafe({ type: [type, 'null'], description, examples: [example] })
 
-/** Of a record that says who did something. */
-export const requestIdOfChange = nullableOf(
+/** The schema of the id of the request that made a change. */
+export const requestIdOfChange = nullableScalar(
   'string',
-  'The X-Request-Id of the request that did it.',
+  'The X-Request-Id of the request that made the change. null if no request is recorded.',
   '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
 )
 
 export const orNull = (schema: TSchema, description: string) =>
   Type.Unsafe({ anyOf: [schema, { type: 'null' }], description })
 
-/** What a successful response has; `types` are the media types of a file. */
+/** The content of a successful response. For a file, `types` lists its media types. */
 export type Answer = { description: string; status?: 202 } & (
   | { schema: TSchema }
   | { types: readonly string[] }
 )
 
-/** `{"data": ...}` around a record. */
-export const dataOf = (schema: TSchema, description: string) => ({
+/** Describes the response `{"data": ...}` with one record. */
+export const recordResponse = (schema: TSchema, description: string) => ({
   description,
   schema: named(`${schema.title}Response`, { data: schema }),
 })
 
-/** `{"data": [...]}` around records. */
-export const listOf = (schema: TSchema, description: string) => ({
+/** Describes the response `{"data": [...]}` with all records. */
+export const listResponse = (schema: TSchema, description: string) => ({
   description,
   schema: named(`${schema.title}List`, { data: Type.Array(schema) }),
 })
 
-/** `{"data": [...], "next_cursor": ...}` around the records after a cursor. */
-export const cursorPageOf = (schema: TSchema) =>
+/** Makes the schema of `{"data": [...], "next_cursor": ...}` with the records after a cursor. */
+export const cursorPageSchema = (schema: TSchema) =>
   named(`${schema.title}CursorPage`, {
     data: Type.Array(schema),
-    next_cursor: nullableOf('string', 'Null when there are no more.'),
+    next_cursor: nullableScalar(
+      'string',
+      'Pass this value as `cursor` to get the next records. null at the end.',
+    ),
   })
 
 /**
- * A page with the paging fields around its rows (interface: Get Leads), or the records after a cursor. It is one schema with optional
- * fields, because generated clients would have to unwrap each page of two schemas. `only` says when the last two fields are there.
+ * Makes the schema of a page with the paging fields of the lead API, or of the records after a cursor.
+ * Both responses share one schema with optional fields, because generated clients would have to unwrap a
+ * choice of two schemas. `only` is a sentence that says when `total_capped` and `next_cursor` are present.
  */
-export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
+export const pagedListSchema = (schema: TSchema, path: string, only = '') => {
   const address = `https://api.example.com${path}`
   const data = Type.Array(schema)
   const fields = {
     current_page: Type.Integer({ examples: [1] }),
     data,
     first_page_url: Type.String({ format: 'uri', examples: [`${address}?page=1`] }),
-    from: nullableOf('integer', 'Position of the first row; null on an empty page.', 1),
+    from: nullableScalar(
+      'integer',
+      'Position, in the whole list, of the first row of this page. null on an empty page.',
+      1,
+    ),
     last_page: Type.Integer({ examples: [3] }),
     last_page_url: Type.String({ format: 'uri', examples: [`${address}?page=3`] }),
-    next_page_url: nullableOf('string', 'Null on the last page and past it.', `${address}?page=2`),
+    next_page_url: nullableScalar(
+      'string',
+      'URL of the next page. null on the last page, and on pages past the end.',
+      `${address}?page=2`,
+    ),
     path: Type.String({ format: 'uri', examples: [address] }),
     per_page: Type.Integer({ examples: [20] }),
-    prev_page_url: nullableOf('string', 'Null on the first page.'),
-    to: nullableOf('integer', 'Position of the last row; null on an empty page.', 20),
-    total: Type.Integer({ description: 'How many there are on all pages.', examples: [42] }),
+    prev_page_url: nullableScalar('string', 'URL of the previous page. null on the first page.'),
+    to: nullableScalar(
+      'integer',
+      'Position, in the whole list, of the last row of this page. null on an empty page.',
+      20,
+    ),
+    total: Type.Integer({
+      description: 'Number of records on all pages. If `total_capped` is true, more records may exist.',
+      examples: [42],
+    }),
   }
-  const capped = Type.Boolean({ description: `Whether there may be more than \`total\`.${only}` })
+  const capped = Type.Boolean({ description: `Whether more than \`total\` records may exist.${only}` })
   return Type.Object(
     {
       ...optional(fields),
       data,
       total_capped: Type.Optional(capped),
-      next_cursor: Type.Optional(nullableOf('string', `Pass it for the next page; null at the end.${only}`)),
+      next_cursor: Type.Optional(
+        nullableScalar(
+          'string',
+          `Pass this value as \`cursor\` to get the next records. null at the end.${only}`,
+        ),
+      ),
     },
     {
       title: `${schema.title}Page`,
       description:
-        'With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields.',
+        'With `cursor`, the response has only `data` and `next_cursor`. Without `cursor`, the response has all paging fields, such as `current_page` and `total`.',
       dependentRequired: { current_page: Object.keys(fields) },
     },
   )
@@ -115,38 +139,42 @@ export const pageOrStepOf = (schema: TSchema, path: string, only = '') => {
 
 export const PageQuery = Type.Object({
   page: Type.Optional(
-    Type.Integer({ minimum: 1, ...describe('Which page; anything that is no page number counts as 1.', 1) }),
+    Type.Integer({ minimum: 1, ...describe('Number of the page. An invalid page number counts as 1.', 1) }),
   ),
 })
 
 export const leadReferenceSchema = (description?: string) =>
   Type.String({ format: 'uuid', ...describe(description, '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10') })
 
-export const LeadParams = Type.Object({ reference: leadReferenceSchema("The lead's reference.") })
+export const LeadParams = Type.Object({ reference: leadReferenceSchema('The reference of the lead.') })
 
 export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [1] }) })
 
-/** Error documents (RFC 9457). */
-export const Problem = described('Problem', 'What went wrong (RFC 9457).', {
+/** Problem documents (RFC 9457). */
+export const Problem = described('Problem', 'A problem document (RFC 9457).', {
   type: Type.String(
-    describe(`The kind of problem, explained at ${PROBLEMS_PATH}.`, `${PROBLEMS_PATH}#invalid`),
+    describe(`The kind of problem. ${PROBLEMS_PATH} explains each kind.`, `${PROBLEMS_PATH}#invalid`),
   ),
   title: Type.String({ examples: ['Unprocessable Content'] }),
   status: Type.Integer({ examples: [422] }),
   detail: Type.String({ examples: ['The given data was invalid.'] }),
   request_id: Type.String(
     describe(
-      'Quote it when you ask us about a failure; also in X-Request-Id.',
+      'The ID of the request. Quote it in support requests. Also sent as X-Request-Id.',
       '5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7',
     ),
   ),
   errors: Type.Optional(
     Type.Record(Type.String(), Type.Array(Type.String()), {
-      description: 'With status 422: every invalid field, by its dotted path, with what is wrong with it.',
-      examples: [{ postcode: ['The postcode format is invalid.'] }],
+      description:
+        'Error messages of each invalid field, by the dotted path of the field. Present with status 422.',
+      examples: [{ postcode: ['The postcode format is invalid. Use a UK postcode such as SW1A 1AA.'] }],
     }),
   ),
   oldest_cursor: Type.Optional(
-    Type.String({ description: 'With status 410: the cursor before the oldest event that is kept.' }),
+    Type.String({
+      description:
+        'Pass this value as `after` to continue with the events that are still stored. Present with status 410.',
+    }),
   ),
 })

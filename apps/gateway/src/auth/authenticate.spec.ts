@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { VerifiedToken } from '@leadwire/contracts'
 import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { createTokenVerifier } from './token-verifier'
+import { createTokenVerifier } from './authenticate'
 
 let gateway: RunningGateway
 beforeAll(async () => {
@@ -19,22 +19,40 @@ test('without a token, and with another scheme', async () => {
   const response = await gateway.app.inject({ url: '/leads/statuses' })
   expect(response.statusCode).toBe(401)
   expect(response.headers['www-authenticate']).toBe('Bearer')
-  expect(response.json().title).toBe('Unauthorized')
+  expect(response.json()).toMatchObject({
+    title: 'Unauthorized',
+    detail: 'A bearer token is needed. Send "Authorization: Bearer", a space and the token.',
+  })
 })
 
 test.each([
-  'Bearer nobody',
-  'Bearer',
-  'Bearer ',
-  'Basic YTpi',
-  'all',
-  'Bearer all all',
-  'Bearer expired',
-  'Bearer ü',
-])('Authorization: %s is a 401 that says so', async (authorization) => {
+  ['Bearer nobody', /^The bearer token is not valid\.$/],
+  ['Bearer expired', /^The bearer token is not valid\.$/],
+  ['Bearer all all', /^The bearer token is malformed\. /],
+  ['Bearer "all"', /^The bearer token is malformed\. /],
+  ['Bearer <all>', /^The bearer token is malformed\. /],
+  ['Bearer ü', /^The bearer token is malformed\. /],
+])('Authorization: %s is a 401 about the token', async (authorization, detail) => {
   const response = await gateway.send({ url: '/leads/statuses', headers: { authorization } })
   expect(response.statusCode).toBe(401)
   expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"')
+  expect(response.json().detail).toMatch(detail)
+})
+
+test.each([
+  ['all', /no scheme\. Send "Authorization: Bearer", a space and the token\.$/],
+  ['lw_live_0123456789', /no scheme\. Send /],
+  ['Bearer:all', /no scheme\. Send /],
+  ['Bearer', /no token\. Send /],
+  ['Bearer ', /no token\. Send /],
+  ['Basic YTpi', /must be Bearer\. Send /],
+  ['Token all', /must be Bearer\. Send /],
+  ['Bearer: all', /must be Bearer\. Send /],
+])('Authorization: %s is a 401 that says what is missing', async (authorization, detail) => {
+  const response = await gateway.send({ url: '/leads/statuses', headers: { authorization } })
+  expect(response.statusCode).toBe(401)
+  expect(response.headers['www-authenticate']).toBe('Bearer')
+  expect(response.json().detail).toMatch(detail)
 })
 
 test.each([
@@ -60,21 +78,93 @@ test.each([
   if (status === 403) expect(response.headers['www-authenticate']).toMatch(/error="insufficient_scope"/)
 })
 
+describe('wrong tokens', () => {
+  const PROXY = '10.0.0.1'
+  const clock = { now: Date.parse('2026-12-01T00:00:00Z') }
+  let limited: RunningGateway
+  beforeEach(async () => {
+    const config = { WRONG_TOKEN_RATE: { requests: 2, windowMs: 60_000 }, TRUSTED_PROXIES: ['10.9.0.0/16'] }
+    limited = await startGateway({}, { config, now: () => clock.now })
+  })
+  afterEach(() => limited.stop())
+
+  const fetchStatus = async (token: string, remoteAddress: string, more = {}) => {
+    const headers = { authorization: `Bearer ${token}`, ...more }
+    return (await limited.send({ url: '/leads/statuses', headers, remoteAddress })).statusCode
+  }
+
+  test('are refused beyond the limit, before they are verified, until the time is over', async () => {
+    for (const status of [401, 401, 429]) expect(await fetchStatus('wrong', '9.9.9.9')).toBe(status)
+    const refused = await limited.send({
+      url: '/leads/statuses',
+      remoteAddress: '9.9.9.9',
+      headers: { authorization: 'Bearer read' },
+    })
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
+    expect(await fetchStatus('read', '9.9.9.10')).toBe(200)
+    clock.now += 60_000
+    expect(await fetchStatus('wrong', '9.9.9.9')).toBe(401)
+    expect(await fetchStatus('read', '9.9.9.9')).toBe(200)
+  })
+
+  test('stop no token that was valid, however long ago', async () => {
+    expect(await fetchStatus('leads', '9.9.9.9')).toBe(200)
+    for (const status of [401, 401, 429]) expect(await fetchStatus('wrong', '9.9.9.9')).toBe(status)
+    clock.now += 59_000
+    expect(await fetchStatus('leads', '9.9.9.9')).toBe(200)
+  })
+
+  test('count by /64, and for the client of a trusted proxy', async () => {
+    expect(await fetchStatus('wrong', '2a00:1450::1')).toBe(401)
+    expect(await fetchStatus('wrong', '2a00:1450::2')).toBe(401)
+    expect(await fetchStatus('wrong', '2a00:1450::3')).toBe(429)
+    expect(await fetchStatus('wrong', '2a00:1450:0:1::3')).toBe(401)
+    const fetchClientStatus = (ip: string) => fetchStatus('wrong', '10.9.0.1', { 'x-forwarded-for': ip })
+    for (const status of [401, 401, 429]) expect(await fetchClientStatus('8.8.4.4')).toBe(status)
+    expect(await fetchClientStatus('8.8.4.5')).toBe(401)
+  })
+
+  test('lock out nobody behind a proxy that no setting names', async () => {
+    for (let sent = 0; sent < 5; sent += 1) {
+      expect(await fetchStatus('wrong', PROXY, { 'x-forwarded-for': '8.8.4.4' })).toBe(401)
+      expect(await fetchStatus('wrong', PROXY)).toBe(401)
+    }
+    expect(await fetchStatus('read', PROXY)).toBe(200)
+  })
+
+  test('of forms count, too', async () => {
+    const fetchStampStatus = async (token: string) =>
+      (await limited.send({ url: `/capture/${token}/stamp`, remoteAddress: '9.9.9.9' })).statusCode
+    for (const status of [404, 404, 429]) expect(await fetchStampStatus('wrong')).toBe(status)
+  })
+
+  test('requests without a token do not count', async () => {
+    for (let sent = 0; sent < 5; sent += 1) {
+      const response = await limited.app.inject({ url: '/leads/statuses', remoteAddress: '9.9.9.9' })
+      expect(response.statusCode).toBe(401)
+    }
+    expect(await fetchStatus('read', '9.9.9.9')).toBe(200)
+  })
+})
+
 test('what a token opened is kept in no cache', async () => {
   expect((await gateway.send({ url: '/leads/statuses' })).headers['cache-control']).toBe('no-store')
 })
 
 describe('Token-Expires-At', () => {
   const EXPIRY = '2026-12-05T00:00:00.123456Z'
-  const clock = { now: 0 }
+  const clock = { ms: 0, databaseMs: 0 }
   let gatewayOfThen: RunningGateway
   beforeAll(async () => {
-    gatewayOfThen = await startGateway({}, { now: () => clock.now })
+    const clocks = { now: () => clock.ms, databaseNow: () => clock.databaseMs }
+    gatewayOfThen = await startGateway({}, clocks)
   })
   afterAll(() => gatewayOfThen.stop())
 
   const answerAt = (time: string, { token = 'ending', method = 'GET', url = '/leads/statuses' } = {}) => {
-    clock.now = Date.parse(time)
+    clock.databaseMs = Date.parse(time)
+    // Advances the clock by the 500 ms for which the gateway reuses a verification.
+    clock.ms += 500
     const headers = { authorization: `Bearer ${token}` }
     return gatewayOfThen.send({ method: method as 'GET', url, headers })
   }
@@ -111,6 +201,8 @@ describe('Token-Expires-At', () => {
 })
 
 describe('the verifier', () => {
+  /** PostgreSQL's time at each verification, far from the time of this process. */
+  const DATABASE_MS = Date.parse('2001-02-03T04:05:06Z')
   const token = (change: Partial<VerifiedToken> = {}): VerifiedToken => ({
     suspended: false,
     tokenId: 1,
@@ -120,6 +212,7 @@ describe('the verifier', () => {
     name: 'Spec',
     origins: [],
     expiresAtMs: undefined,
+    verifiedAtMs: DATABASE_MS,
     ...change,
   })
 
@@ -177,10 +270,19 @@ describe('the verifier', () => {
   })
 
   test('the expiry is checked on every call', async () => {
-    const { clock, verify } = scene(async () => token({ expiresAtMs: 1_000_100 }))
+    const { clock, verify } = scene(async () => token({ expiresAtMs: DATABASE_MS + 100 }))
     expect(await verify('t')).toBeDefined()
-    clock.now += 100
+    clock.now += 99
+    expect(await verify('t')).toBeDefined()
+    clock.now += 1
     expect(await verify('t')).toBeUndefined()
+  })
+
+  test('PostgreSQL’s time passes from when the question left', async () => {
+    const { clock, verify } = scene(async () => token())
+    expect((await verify('t'))!.databaseNow()).toBe(DATABASE_MS)
+    clock.now += 499.9
+    expect((await verify('t'))!.databaseNow()).toBe(DATABASE_MS + 499)
   })
 
   test('a failure is no answer: the next call asks again', async () => {

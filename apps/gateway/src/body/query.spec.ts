@@ -1,4 +1,4 @@
-import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
 const VALUES: Record<string, string> = { '{id}': '1', '{reference}': '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10' }
 
@@ -13,8 +13,14 @@ let gateway: RunningGateway
 let operations: { method: Method; url: string; names: string[] }[]
 
 beforeAll(async () => {
-  const known = { leadMissing: false, userMissing: false, missingImageIds: [] }
-  gateway = await startGateway({ leads: { checkReferences: async () => known } })
+  const listEntries = async () => ({ items: Buffer.from('[{"id":1}]'), nextBefore: undefined })
+  gateway = await startGateway({
+    leads: {
+      retrieveLeads: retrieveAllBut(),
+      listAppointments: listEntries,
+      listCallbacks: listEntries,
+    },
+  })
   const { paths } = (await gateway.send({ url: '/openapi.json' })).json()
   operations = Object.entries<Record<string, { parameters?: Parameter[] }>>(paths).flatMap(
     ([path, methods]) =>
@@ -27,8 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** What is said of each parameter of a query that is refused. */
-const errorsOf = async (method: Method, url: string) => {
+/** Returns the errors of a refused query, by parameter. */
+const fetchErrors = async (method: Method, url: string) => {
   const response = await gateway.send({ method, url })
   return response.statusCode === 422 ? response.json().errors : response.statusCode
 }
@@ -37,9 +43,10 @@ test('every operation under /manage refuses a parameter that it does not know', 
   const managed = operations.filter(({ url }) => url.startsWith('/manage'))
   expect(managed.length).toBeGreaterThan(30)
   for (const { method, url, names } of managed)
-    expect([method, url, await errorsOf(method, `${url}?_=1`)]).toEqual([
-      ...[method, url],
-      { _: [`"_" is no parameter. There are: ${names.join(', ') || 'none'}.`] },
+    expect([method, url, await fetchErrors(method, `${url}?_=1`)]).toEqual([
+      method,
+      url,
+      { _: [`The parameter "_" is not allowed. Allowed parameters: ${names.join(', ') || 'none'}.`] },
     ])
 })
 
@@ -47,8 +54,8 @@ test('every parameter that is given twice is refused, but the page of the interf
   const all = operations.flatMap(({ method, url, names }) => names.map((name) => ({ method, url, name })))
   expect(all.length).toBeGreaterThan(20)
   for (const { method, url, name } of all) {
-    const errors = await errorsOf(method, `${url}?${name}=&${name}=`)
+    const errors = await fetchErrors(method, `${url}?${name}=&${name}=`)
     if (url === '/leads' && name === 'page') expect(errors).toBe(500)
-    else expect([url, errors]).toEqual([url, { [name]: [`The parameter ${name} may be given once.`] }])
+    else expect([url, errors]).toEqual([url, { [name]: [`Send the parameter ${name} only once.`] }])
   }
 })

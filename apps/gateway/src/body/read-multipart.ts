@@ -1,34 +1,36 @@
 import { addAbortSignal, PassThrough, pipeline, Readable } from 'node:stream'
 import { Dicer } from '@fastify/busboy'
-import { ServiceError } from '@leadwire/service-kit'
+import { decodeWindows1252, ServiceError } from '@leadwire/service-kit'
 import { decodeExtended, parse } from 'content-disposition'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Decoder as Base64Decoder } from 'libbase64'
 import { Decoder as QuotedPrintableDecoder } from 'libqp'
 import { ProblemError } from '../http/problem'
-import { decodeUtf8, windows1252Text } from '../http/utf8'
-import { parseJson, refuseOtherTypes } from './body'
+import { decodeUtf8 } from '../http/utf8'
+import { createGrowingBuffer } from './collect-body'
+import { decodePartName } from './decode-part-name'
+import { parseJson, refuseOtherTypes } from './parse-body'
 
-const MAX_PARTS = 50
+const MAX_PARTS = 1000
 const MAX_FILES = 10
 
-/** A part of a form (RFC 7578). A file has a file name. */
+/** A part of a form (RFC 7578). A part with a file name is a file. */
 export interface Part {
   name: string
   fileName: string | undefined
   contentType: string | undefined
-  /** Decoded from the transfer encoding. */
+  /** The content, decoded from its Content-Transfer-Encoding. */
   bytes: Readable
 }
 
-/** Lets the routes of `app` read multipart/form-data, and nothing else. */
+/** Lets the routes of `app` read multipart/form-data and no other type. */
 export const readMultipart = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   refuseOtherTypes(app)
   acceptMultipart(app)
 }
 
-/** Lets the routes of `app` read multipart/form-data too. */
+/** Lets the routes of `app` also read multipart/form-data. */
 export const acceptMultipart = (app: FastifyInstance): void => {
   app.addContentTypeParser('multipart/form-data', (_request, payload, done) => done(null, payload))
 }
@@ -41,18 +43,20 @@ const tooMany = (limit: string) => new ServiceError('too_large', `The form may n
 
 const badForm = (detail: string, cause?: unknown) => new ServiceError('bad_request', detail, { cause })
 
-// RFC 2046, 5.1.1, allows 70, and the parser takes 252.
+// RFC 2046, 5.1.1, allows 70 characters, but the parser accepts 252.
 const MAX_BOUNDARY = 252
 const NOT_NAMED =
-  'The Content-Type must name the boundary of the parts. Leave it to the library that makes the body.'
-const NOT_FOUND = 'No part of the body starts with the boundary that its Content-Type names.'
-const NOT_ENDED = 'The body ends before its last boundary.'
+  'The Content-Type needs the boundary of the parts. Let your HTTP library set the Content-Type.'
+const NOT_FOUND =
+  'The body does not contain the boundary that the Content-Type names. Let your HTTP library set the Content-Type.'
+const NOT_ENDED = 'The body ends before its closing boundary. Send the whole body.'
 
 /**
- * The parts of a request in their order, each to be read before the next. Throws bad_request, too_large, or the signal's AbortError.
- * Busboy and @fastify/multipart, which use Dicer too, lose one of two file names, and replace bytes that are not UTF-8 by U+FFFD.
+ * Yields the parts of a request in order. Read each part to its end before the next. Throws bad_request,
+ * too_large, or the signal's AbortError. Uses Dicer directly, because Busboy and @fastify/multipart drop one
+ * name if a part has both `filename` and `filename*`, and replace bytes that are not UTF-8 with U+FFFD.
  */
-export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): AsyncGenerator<Part> {
+export async function* readParts({ raw }: FastifyRequest, signal: AbortSignal): AsyncGenerator<Part> {
   const { boundary } = parse(raw.headers['content-type']!).parameters
   if (!boundary || boundary.length > MAX_BOUNDARY) throw badForm(NOT_NAMED)
   const dicer = new Dicer({ boundary })
@@ -66,7 +70,7 @@ export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): As
     part.on('error', ignore).on('header', (header: Header) => opened.push({ part, header }))
   })
   dicer.on('finish', () => opened.push(null))
-  // Before the part emits its own, less specific error.
+  // Destroys the part with this error, because the part itself would emit a less specific error.
   dicer.on('error', () => {
     const error = badForm(count === 0 ? NOT_FOUND : NOT_ENDED)
     bytes?.destroy(error)
@@ -74,39 +78,53 @@ export async function* partsOf({ raw }: FastifyRequest, signal: AbortSignal): As
   })
   raw.pipe(dicer)
   for await (const { part, header } of opened as AsyncIterable<{ part: Readable; header: Header }>) {
-    const names = namesOf(header['content-disposition']?.[0])
-    if (names.fileName !== undefined) files += 1
+    const names = readNames(header['content-disposition']?.[0])
+    // Browsers send a file without a name for each empty file input. Such a file does not count.
+    if (names.fileName) files += 1
     if (files > MAX_FILES) throw tooMany(`${MAX_FILES} files`)
-    bytes = pipeline(part, decoderOf(header['content-transfer-encoding']?.[0]), ignore)
-    // It may fail before it is read.
+    bytes = pipeline(part, createDecoder(header['content-transfer-encoding']?.[0]), ignore)
+    // Handles errors here too, because the stream may fail before the caller reads it.
     addAbortSignal(signal, bytes).on('error', ignore)
     yield { ...names, contentType: header['content-type']?.[0], bytes }
   }
 }
 
-const decoderOf = (encoding = '') => {
+const createDecoder = (encoding = '') => {
   const named = encoding.trim().toLowerCase()
   if (named === 'base64') return new Base64Decoder()
   if (named === 'quoted-printable') return new QuotedPrintableDecoder()
   if (['', '7bit', '8bit', 'binary'].includes(named)) return new PassThrough()
   throw new ProblemError(
     'unsupported-media-type',
-    'Parts are read in the encodings base64 and quoted-printable, or as they are.',
+    `The Content-Transfer-Encoding ${named} of a part is not supported. Use base64, quoted-printable, 7bit, 8bit or binary.`,
   )
 }
 
-const namesOf = (header = '') => {
-  // Browsers do not escape backslashes. A backslash is an escape only before a quote or another backslash.
+const readNames = (header = '') => {
+  // Browsers do not escape backslashes, so a backslash is an escape only before a quote or another
+  // backslash.
   const disposition = decodeUtf8(Buffer.from(header, 'latin1')).replace(/\\["\\]?/g, (found) =>
     found === '\\' ? '\\\\' : found,
   )
   const { parameters } = parse(disposition)
-  const { name, filename } = parameters
+  const name = decodeParameter(parameters, 'name')
   if (name === undefined) throw badForm('Every part of a multipart body must have a name.')
-  return { name, fileName: fileNameInPieces(parameters) ?? filename }
+  return { name, fileName: fileNameInPieces(parameters) ?? decodeParameter(parameters, 'filename') }
 }
 
-/** A long parameter comes in numbered pieces. Those whose names end in `*` are percent-encoded (RFC 2231, 3 and 4.1). */
+/**
+ * Decodes a parameter. If the header has the parameter under a name that ends in `*` (RFC 8187), the parser
+ * has already decoded the value.
+ */
+const decodeParameter = (parameters: Record<string, string>, key: string): string | undefined => {
+  const value = parameters[key]
+  return value === undefined || `${key}*` in parameters ? value : decodePartName(value)
+}
+
+/**
+ * Joins a file name that was sent in numbered pieces. Pieces whose names end in `*` are percent-encoded
+ * (RFC 2231, 3 and 4.1).
+ */
 const fileNameInPieces = (parameters: Record<string, string>): string | undefined => {
   let encoded = parameters['filename*0*'] === undefined ? "UTF-8''" : ''
   for (let index = 0; ; index += 1) {
@@ -118,33 +136,35 @@ const fileNameInPieces = (parameters: Record<string, string>): string | undefine
   }
 }
 
-/** More than 255 characters of any script. */
+/** Enough for 255 characters of any script. */
 const MAX_FIELD_BYTES = 4096
 
 const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
   try {
     const decoder = new TextDecoder(charset, { fatal: isWhole })
-    return decoder.encoding === 'windows-1252' ? windows1252Text(bytes) : decoder.decode(bytes)
+    return decoder.encoding === 'windows-1252' ? decodeWindows1252(bytes) : decoder.decode(bytes)
   } catch (cause) {
     throw badForm(`The body is not well-formed ${charset.toUpperCase()}.`, cause)
   }
 }
 
-/** The text of a field, or its value in JSON. What is far beyond `maxBytes` is truncated. */
-export const fieldOf = async (
+/**
+ * Reads the text of a field, or the value of a JSON field, and counts its bytes. Truncates a text that is
+ * much longer than `maxBytes`.
+ */
+export const readField = async (
   { contentType = '', bytes }: Part,
   maxBytes = MAX_FIELD_BYTES,
-): Promise<unknown> => {
-  const chunks: Buffer[] = []
+): Promise<{ value: unknown; size: number }> => {
+  const kept = createGrowingBuffer(maxBytes)
   let size = 0
   let isWhole = true
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
     isWhole = size <= maxBytes
-    if (!isWhole) continue
-    chunks.push(chunk)
     size += chunk.length
+    if (isWhole) kept.append(chunk)
   }
   const { type, parameters } = parse(contentType)
-  const text = decoded(Buffer.concat(chunks), parameters['charset'] ?? 'utf-8', isWhole)
-  return type === 'application/json' ? parseJson(text) : text
+  const text = decoded(kept.readBytes(), parameters['charset'] ?? 'utf-8', isWhole)
+  return { value: type === 'application/json' ? parseJson(text) : text, size }
 }

@@ -1,94 +1,66 @@
+import type { NewLead, Visitor } from '@leadwire/contracts'
 import {
-  ATTRIBUTE_BYTES,
-  isInvisible,
-  LEAD_REFERRERS,
-  LEAD_STATUSES,
-  MAX_ATTRIBUTES,
-  manyLines,
-  type NewLead,
-  type Visitor,
-} from '@leadwire/contracts'
-import type { FieldErrors } from '@leadwire/service-kit'
-import { type Static, Type } from '@sinclair/typebox'
-import { described } from '../api/schemas'
-import { CreateLead, newLead } from '../leads/lead-fields'
-import { VisitorLead } from '../leads/visitor-lead'
-import { oneOf, text } from '../validation/fields'
-
-const { name: _name, referrer: _referrer, status: _status, ...others } = CreateLead.properties
-
-export const CaptureForm = described('CaptureForm', 'Further fields become attributes of the lead.', {
-  name: Type.Optional(
-    text("Name of the lead. By default the title, else the customer's name.", 'New windows'),
-  ),
-  title: Type.Optional(text('The title of the page.', 'Kitchen windows', { maxLength: 2048 })),
-  ...others,
-  referrer: Type.Optional(oneOf(LEAD_REFERRERS, 'By default `Website`.', 'Website')),
-  status: Type.Optional(oneOf(LEAD_STATUSES, 'By default `open`.', 'open')),
-  description: VisitorLead.properties.description,
-  stamp: Type.Optional(text('From `GET /capture/:token/stamp`.')),
-})
-
-export type CaptureFields = Static<typeof CaptureForm>
-
-/** `Your-Message` is `your_message`. */
-const attributeKey = (field: string): string => {
-  const key = field
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '')
-  return (/^[a-z]/.test(key) ? key : `field_${key}`).slice(0, 40)
-}
-
-const attributeText = (value: unknown): string => {
-  const texts = [value].flat()
-  if (!texts.every((one) => typeof one === 'string')) return JSON.stringify(value)
-  const kept = texts.map((text) => manyLines(text).trim()).filter((text) => !isInvisible(text))
-  return kept.join(', ')
-}
-
-/** A form's other fields. */
-export const attributesOf = (
-  fields: Record<string, unknown>,
-  honeypot: string | undefined,
-): { attributes: Record<string, unknown>; errors: FieldErrors } => {
-  const attributes: Record<string, unknown> = {}
-  const errors: FieldErrors = Object.create(null)
-  let count = 0
-  for (const [field, value] of Object.entries(fields)) {
-    if (Object.hasOwn(CaptureForm.properties, field) || field === honeypot) continue
-    const isPlain = typeof value === 'number' || typeof value === 'boolean' || value === null
-    const kept = isPlain ? value : attributeText(value)
-    if (kept === null || (typeof kept === 'string' && isInvisible(kept))) continue
-    // As in `attributes` elsewhere: it would be another number.
-    if (typeof kept === 'number' && Math.abs(kept) > Number.MAX_SAFE_INTEGER)
-      errors[field] = [`The field may not be a number beyond ${Number.MAX_SAFE_INTEGER}.`]
-    count += 1
-    if (count > MAX_ATTRIBUTES)
-      return { attributes, errors: { [field]: [`A form may have ${MAX_ATTRIBUTES} fields of its own.`] } }
-    const key = attributeKey(field)
-    // Two names may make one key, as all do that have no letter of ours.
-    const joined = Object.hasOwn(attributes, key) ? `${attributes[key]}, ${kept}` : kept
-    if (typeof joined === 'string' && Buffer.byteLength(joined) > ATTRIBUTE_BYTES)
-      errors[field] = [`The field may not be larger than ${ATTRIBUTE_BYTES} bytes.`]
-    attributes[key] = joined
-  }
-  return { attributes, errors }
-}
+  type Body,
+  type CaptureFields,
+  captureReferrer,
+  DESCRIPTION_LENGTH,
+  isLeadField,
+  normalise,
+  PUBLIC_REFERRERS,
+  toNewLead,
+} from '@leadwire/requests'
+import { isSalutation } from './salutation'
 
 const NAME_LENGTH = 255
+
+/**
+ * Returns the title if the lead is named after it. Undefined if the form has a name, or if the title is a
+ * person's salutation.
+ */
+const findNamingTitle = ({ name, title }: CaptureFields): string | undefined =>
+  name === undefined && title !== undefined && !isSalutation(title) ? title : undefined
+
+/**
+ * Returns whether a form field sets a field of the lead. All other form fields become attributes.
+ */
+export const isFieldOfLead = (name: string, fields: CaptureFields | undefined): boolean =>
+  name === 'title' && fields ? findNamingTitle(fields) !== undefined : isLeadField(name)
+
+/**
+ * Removes the referrer from a form if visitors may not set this referrer, because an error would lose the
+ * lead. `status` and `user_id` need not be removed, because the schema of a form ignores them.
+ */
+export const withoutRefusedReferrer = <Form extends Body>(form: Form): Form => {
+  const given = normalise(captureReferrer, form.fields['referrer'], form.form ? 'form' : 'json')
+  if ((PUBLIC_REFERRERS as unknown[]).includes(given)) return form
+  const { referrer: _refused, ...fields } = form.fields
+  return { ...form, fields }
+}
+
+const cutText = (text: string, maxLength: number, end = ''): string => {
+  const characters = [...text]
+  if (characters.length <= maxLength) return text
+  return characters.slice(0, maxLength - end.length).join('') + end
+}
+
+/** Returns the description that the person wrote, followed by the notes. */
+const buildDescription = (text: string | undefined, notes: string[]): string | undefined => {
+  const paragraphs = [text, notes.join('\n')].filter((paragraph) => paragraph)
+  if (paragraphs.length === 0) return undefined
+  return cutText(paragraphs.join('\n\n'), DESCRIPTION_LENGTH, '…')
+}
 
 export const capturedLead = (
   visitor: Visitor,
   fields: CaptureFields,
-  { attributes, isSpam }: { attributes: Record<string, unknown>; isSpam: boolean },
+  { attributes, notes, isSpam }: { attributes: Record<string, unknown>; notes: string[]; isSpam: boolean },
 ): NewLead => {
   const customer = `${fields.first_name} ${fields.last_name}`
-  const name = fields.name ?? [...(fields.title ?? customer)].slice(0, NAME_LENGTH).join('')
-  const { referrer = 'Website', status = 'open' } = fields
+  const name = fields.name ?? cutText(findNamingTitle(fields) ?? customer, NAME_LENGTH)
+  const { referrer = 'Website' } = fields
   return {
-    ...newLead(visitor, { ...fields, name, referrer, status: isSpam ? 'spam' : status }),
-    description: fields.description,
+    ...toNewLead(visitor, { ...fields, name, referrer, status: isSpam ? 'spam' : 'open' }),
+    description: buildDescription(fields.description, notes),
     attributes: Object.keys(attributes).length > 0 ? JSON.stringify(attributes) : undefined,
   }
 }

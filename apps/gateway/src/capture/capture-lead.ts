@@ -1,13 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { ATTRIBUTE_BYTES, MAX_ATTRIBUTES } from '@leadwire/contracts'
+import { addErrors, CaptureForm, isEmpty } from '@leadwire/requests'
 import { type CallLimits, ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
-import { limitsOf } from '../api/call-limits'
-import type { Dependencies } from '../api/dependencies'
+import { BATCHED_CALL_COST, PUBLIC_BODY_BYTES } from '../admission/admission'
+import { withDailyLimit } from '../admission/rate-limits'
+import { createCallLimits, requestFingerprint } from '../api/call-limits'
 import { describeOperation } from '../api/describe-operation'
 import { REQUEST_ID } from '../api/headers'
-import { requestFingerprint } from '../api/idempotency'
-import { bodyOf } from '../body/body'
+import type { Dependencies } from '../api/operation'
+import { isMultipart } from '../body/collect-body'
+import { countBodyBytes, readBody } from '../body/parse-body'
 import { FORMATS } from '../files/attach-file'
 import {
   discardFiles,
@@ -17,48 +21,49 @@ import {
   receiveForm,
   storedFile,
 } from '../files/receive-form'
-import { createCaptured, traceparentOf } from '../leads/create-lead'
-import { visitorOf } from '../leads/lead-fields'
-import { addErrors } from '../validation/errors'
-import { isEmpty } from '../validation/normalise'
-import { attributesOf, CaptureForm, capturedLead } from './capture-fields'
+import { createCaptured, readTraceparent, readVisitor } from '../leads/create-lead'
+import { capturedLead, isFieldOfLead, withoutRefusedReferrer } from './capture-fields'
 import { createFindToken, TokenParams } from './find-token'
 import { PAGE_HEADERS, receivedPage, refusedPage } from './pages'
+import { sortOtherFields } from './sort-other-fields'
 import { isOfProgram } from './stamp'
+import { withoutTechnicalFields } from './technical-fields'
 
-const BODY_LIMIT = 1024 * 1024
 const MAX_FILES = 3
 const MAX_FORM_BYTES = (10 * MAX_FILES + 1) * 1024 * 1024
-/** As long as a request without files may take. */
+/** The time limit of a request without files. */
 const REQUEST_LIMIT_MS = 10_000
-/** The same form again within this time is the same lead. */
+/** A form that is sent again within this time creates no further lead. */
 const SAME_FORM_S = 600
 const RETRY_MS = 50
 
 const MULTIPART: FormRules = {
-  terms: { collection: 'attachments', formats: FORMATS.join(), keep: true, sha256: true },
-  refusalOf: (_part, { files }) =>
-    files.length === MAX_FILES ? `A form may have ${MAX_FILES} files.` : undefined,
-  // More than a description has.
-  maxFieldBytes: 64 * 1024,
+  terms: { collection: 'attachments', formats: FORMATS.join(), sha256: true },
+  refuseFile: (_part, { files }) =>
+    files.length === MAX_FILES ? `A form may have at most ${MAX_FILES} files.` : undefined,
+  ignoresEmptyFiles: true,
+  maxFieldsBytes: PUBLIC_BODY_BYTES,
 }
 
-const isMultipart = ({ headers }: FastifyRequest) => /^multipart\//i.test(headers['content-type'] ?? '')
-
-/** A new line is in no Idempotency-Key of a client. */
-const keyOf = (tokenId: number, fingerprint: Buffer, what: string) => ({
-  ...{ tokenId, fingerprint, key: `form\n${what}` },
+/**
+ * Returns the idempotency key of a form. The key contains a line feed, which no Idempotency-Key header can
+ * contain.
+ */
+const createFormKey = (tokenId: number, fingerprint: Buffer, what: string) => ({
+  tokenId,
+  fingerprint,
+  key: `form\n${what}`,
 })
 
-/** Where the person goes back to. */
-const returnTo = (returnUrl: string, parameters: [name: string, value: string][]): string => {
+/** Returns the URL that the person is sent back to. */
+const buildReturnUrl = (returnUrl: string, parameters: [name: string, value: string][]): string => {
   const url = new URL(returnUrl)
-  // What is there stays byte for byte: `searchParams` would write it anew.
+  // Appends to the existing query, which must stay byte for byte. `searchParams` would rewrite it.
   url.search += `${url.search && '&'}${new URLSearchParams(parameters)}`
   return url.href
 }
 
-/** Runs `work` again while another request with the same key is in flight. */
+/** Runs `work`. Repeats it while another request with the same key is in flight. */
 const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Result>): Promise<Result> => {
   for (;;) {
     try {
@@ -71,11 +76,12 @@ const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Re
   }
 }
 
-// Proxies and browsers refuse a response whose headers are large.
+// These bounds keep the Location header short, because proxies and browsers refuse a response with large
+// headers.
 const MAX_FIELDS_NAMED = 10
 const MAX_NAME = 100
 
-/** A person sees a page instead of the problem document, or goes back to the form. */
+/** Sends the person back to the form, or shows a page in place of the problem document. */
 const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   if (reply.statusCode < 400 || typeof payload !== 'string') return done(null, payload)
   const returnUrl = request.principal?.returnUrl
@@ -85,7 +91,7 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
       .filter(({ length }) => length <= MAX_NAME)
       .slice(0, MAX_FIELDS_NAMED)
     const named = fields.map((field): [string, string] => ['field', field])
-    reply.code(303).header('location', returnTo(returnUrl, [['error', 'invalid'], ...named]))
+    reply.code(303).header('location', buildReturnUrl(returnUrl, [['error', 'invalid'], ...named]))
     reply.removeHeader('content-type')
     return done(null, '')
   }
@@ -94,7 +100,25 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
   done(null, refusedPage(problem))
 }
 
-/** Attaches the files of a form to its lead, each once, and takes them from the list. */
+/** Counts the bytes of a form's files. Throws rate_limited beyond the daily limit. */
+const countFiles = async (
+  { clients, captureDailyBytes }: Dependencies,
+  reply: FastifyReply,
+  files: FormFile[],
+  limits: CallLimits,
+) => {
+  const { accountId, tokenId } = reply.request.principal
+  const bytes = files.reduce((sum, { upload }) => sum + upload.size, 0)
+  if (bytes === 0) return
+  const asked = { accountId, tokenId, bytes, dailyLimit: captureDailyBytes }
+  const policy = { name: 'bytes', quota: captureDailyBytes, unit: 'content-bytes' } as const
+  await withDailyLimit(reply, policy, () => clients.attachments.countCapturedBytes(asked, limits))
+}
+
+/**
+ * Attaches the files of a form to its lead, except files that are attached already. Removes each attached
+ * file from `files`, so that a later error does not discard an attached file.
+ */
 const attachFiles = async (
   dependencies: Dependencies,
   request: FastifyRequest,
@@ -103,14 +127,17 @@ const attachFiles = async (
   limits: CallLimits,
 ) => {
   const { accountId, tokenId } = request.principal
-  const { clients, addressOf } = dependencies
+  const { clients, configuredAddress } = dependencies
   for (let next = files.shift(); next; next = files.shift()) {
     const { fileName, upload } = next
     const fingerprint = Buffer.from(upload.sha256, 'hex')
     const file = { name: fileName, ...storedFile(next) }
     const asked = {
-      ...{ accountId, reference, file, baseUrl: addressOf(request), claimId: '' },
-      idempotency: keyOf(tokenId, fingerprint, `${reference} ${upload.sha256}`),
+      accountId,
+      reference,
+      file,
+      baseUrl: configuredAddress,
+      idempotency: createFormKey(tokenId, fingerprint, `${reference} ${upload.sha256}`),
     }
     const { replayed } = await whenFree(limits, () => clients.attachments.attachFile(asked, limits))
     if (replayed) await discardFiles(dependencies, [next])
@@ -120,66 +147,75 @@ const attachFiles = async (
 const DESCRIPTION = describeOperation({
   operationId: 'captureLead',
   tag: 'Capture',
-  summary: 'Send a form of a website',
-  description: `For the \`action\` of a form with the method POST. The fields of Create Lead are those of the lead, further ones become its attributes, and up to ${MAX_FILES} files, each as in Attach a file, its attachments. The same form again within ten minutes is the same lead.
+  summary: 'Submit a website form',
+  description: `Creates a lead from a website form. Use the URL as the \`action\` of a form with the method POST. The fields that are listed below set the fields of the lead. Each of the other fields becomes an attribute, up to ${MAX_ATTRIBUTES}. Fields beyond that, and texts over ${ATTRIBUTE_BYTES} bytes, become lines of the \`description\`. Machine-written text without spaces, such as a URL, is truncated to ${ATTRIBUTE_BYTES} bytes. Up to ${MAX_FILES} files become attachments (formats and limits: see Attach a file). The operation ignores captcha responses, CSRF tokens, fields whose names start with \`_\`, empty files, \`status\`, \`user_id\` and a \`referrer\` that is not one of the listed values. The fields of a form may have 64 KiB in total, not counting files. Repeating the same form within ten minutes creates no second lead.
 
-The answer is 303 to the token's \`return_url\`, with \`reference\`, or with \`error=invalid\` and a \`field\` for each invalid field. Without a return_url, and for other errors, it is a page where \`Accept\` names text/html.`,
+If the token has a \`return_url\`, the response to a valid or an invalid form redirects (303) to this URL. The query of the URL then has the \`reference\` of the lead, or \`error=invalid\` and a \`field\` for each of the first ${MAX_FIELDS_NAMED} invalid fields. Without a \`return_url\`, the response to a valid form is an HTML page. Errors without a redirect are HTML pages if \`Accept\` names text/html, otherwise problem documents.`,
   scopes: null,
   params: TokenParams,
   body: CaptureForm,
   multipart: CaptureForm,
   problems: ['forbidden', 'conflict', 'rate-limited'],
-  answer: { description: 'A page that says thank you.', types: ['text/html'] },
+  answer: { description: 'A page that confirms the submission.', types: ['text/html'] },
 })
 
 const SENT_BACK = {
-  description: "Back to the token's return_url.",
+  description: 'Redirect to the `return_url` of the token.',
   headers: { ...REQUEST_ID, Location: Type.String({ format: 'uri' }) },
   type: 'null',
 }
 
-/** A plain form of a website (design: Capture). */
+/** Creates a lead from a plain HTML form of a website (docs/decisions/0028-capture.md). */
 export const captureLead = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { createCheck, countCapture, limitRequests } = dependencies
+  const { createCheck, countCapture, admission } = dependencies
   const check = createCheck(CaptureForm)
   const findToken = createFindToken(dependencies)
-  const limit = limitRequests({ bodyLimit: BODY_LIMIT, isBatched: true })
+  const admit = (reply: FastifyReply, bodyBytes: number) =>
+    admission.admitRequest(reply, { bodyBytes, callCost: BATCHED_CALL_COST })
 
-  const leadOf = (request: FastifyRequest, form: ReceivedForm) => {
+  const buildLead = (request: FastifyRequest, form: ReceivedForm) => {
     const { fields } = form
-    const { honeypot, tokenId } = request.principal
-    const { value, errors: invalid = {} } = check(form)
-    const other = attributesOf(fields, honeypot)
-    const allErrors = addErrors(invalid, other.errors)
+    const { principal } = request
+    const { honeypot } = principal
+    const { value, errors: invalid = {} } = check(withoutRefusedReferrer(form))
+    const isOther = (field: string) => field !== honeypot && !isFieldOfLead(field, value)
+    const { errors, ...other } = sortOtherFields(fields, isOther)
+    const allErrors = addErrors(invalid, errors)
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(allErrors)
     const isSpam =
       (honeypot !== undefined && ![fields[honeypot]].flat().every(isEmpty)) ||
-      (value.stamp !== undefined && isOfProgram(value.stamp, dependencies, tokenId))
-    return capturedLead(visitorOf(request), value, { attributes: other.attributes, isSpam })
+      (value.stamp !== undefined && isOfProgram(value.stamp, principal))
+    return capturedLead(readVisitor(request), value, { ...other, isSpam })
   }
 
-  const createLead = (reply: FastifyReply, form: ReceivedForm, limits: CallLimits) => {
+  const createLead = async (reply: FastifyReply, form: ReceivedForm, limits: CallLimits) => {
     const { request } = reply
-    const { accountId, tokenId } = request.principal
-    const lead = leadOf(request, form)
-    const { stamp: _, ...content } = form.fields
+    const { accountId, tokenId, honeypot } = request.principal
+    const kept = withoutTechnicalFields(form, honeypot)
+    const lead = buildLead(request, kept)
+    const { stamp: _, ...content } = kept.fields
     const fingerprint = requestFingerprint(request, content)
-    const key = keyOf(tokenId, fingerprint, fingerprint.toString('base64url'))
+    const key = createFormKey(tokenId, fingerprint, fingerprint.toString('base64url'))
     const item = {
-      ...{ accountId, lead, traceparent: traceparentOf(request), actor: limits.actor },
+      accountId,
+      lead,
+      traceparent: readTraceparent(request),
+      actor: limits.actor,
       idempotency: { ...key, maxAgeS: SAME_FORM_S },
     }
+    await countFiles(dependencies, reply, form.files, limits)
     return whenFree(limits, () => createCaptured(dependencies, reply, item, limits))
   }
 
   const capture = async (request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     const form: ReceivedForm = isMultipart(request)
       ? await receiveForm(dependencies, reply, MULTIPART)
-      : { ...bodyOf(request), files: [] }
-    // From now: the form may have taken long to arrive.
-    const limits = { ...limitsOf(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
+      : { ...readBody(request), files: [], fieldsBytes: 0 }
+    // The time limit starts now, because a form with files may have taken long to arrive.
+    const limits = { ...createCallLimits(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
     try {
-      // Meanwhile it may have been revoked.
+      if (isMultipart(request)) await admit(reply, form.fieldsBytes)
+      // The token may have been revoked while the form arrived.
       await findToken.call(app, request, reply)
       const { reference } = await createLead(reply, form, limits)
       await attachFiles(dependencies, request, reference, form.files, limits)
@@ -191,21 +227,18 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
   }
 
   app.post('/capture/:token', {
-    bodyLimit: BODY_LIMIT,
     config: { maxFormBytes: MAX_FORM_BYTES },
     schema: { ...DESCRIPTION, response: { ...(DESCRIPTION.response as object), 303: SENT_BACK } },
-    onRequest: [
-      findToken,
-      countCapture,
-      async function (request, reply) {
-        if (!isMultipart(request)) await limit.call(this, request, reply)
-      },
-    ],
+    onRequest: [findToken, countCapture],
+    preValidation: async (request, reply) => {
+      if (!isMultipart(request)) await admit(reply, countBodyBytes(request))
+    },
     onSend: showProblem,
     handler: async (request, reply) => {
       const reference = await capture(request, reply)
       const { returnUrl } = request.principal
-      if (returnUrl !== undefined) return reply.redirect(returnTo(returnUrl, [['reference', reference]]), 303)
+      if (returnUrl !== undefined)
+        return reply.redirect(buildReturnUrl(returnUrl, [['reference', reference]]), 303)
       return reply.headers(PAGE_HEADERS).send(receivedPage())
     },
   })

@@ -1,3 +1,4 @@
+import { labelField } from '@leadwire/requests'
 import type { FieldErrors } from '@leadwire/service-kit'
 
 export const PAGE_HEADERS = {
@@ -21,9 +22,15 @@ ${content}
 
 export const receivedPage = (): string => page('Thank you', '<p>We have received your enquiry.</p>')
 
-/** What a person sees whose form was refused. */
+/** Adds the label of the field to a message that lacks it, such as a message about a file. */
+const nameField = (label: string, message: string): string =>
+  message.includes(label) ? message : `${label}: ${message}`
+
+/** Returns the page for a person whose form was refused. */
 export const refusedPage = ({ detail, errors = {} }: { detail: string; errors?: FieldErrors }): string => {
-  const messages = Object.values(errors).flat()
+  const messages = Object.entries(errors).flatMap(([field, texts]) =>
+    texts.map((message) => nameField(labelField(field), message)),
+  )
   const items = messages.map((message) => `<li>${escaped(message)}</li>`).join('')
   return page(
     'Your form was not accepted',

@@ -1,60 +1,62 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../api/dependencies'
 import { describeOperation } from '../api/describe-operation'
-import { dataOf, named } from '../api/schemas'
+import type { Dependencies } from '../api/operation'
+import { named, recordResponse } from '../api/schemas'
+import type { Principal } from '../auth/authenticate'
 import { createFindToken, TokenParams } from './find-token'
 
-/** People need longer to fill in a form. */
+/** The minimum time in which a person fills in a form. */
 const FASTEST_MS = 2000
 
-const sign = (secret: string, tokenId: number, ms: number): string => {
-  // Service tokens sign nothing else.
-  const mac = createHmac('sha256', secret).update(`capture-stamp ${tokenId} ${ms}`)
+/** Signs a time with the stamp key of a token. The key is random and has no other use. */
+const sign = (key: Uint8Array, ms: number): string => {
+  const mac = createHmac('sha256', key).update(`capture-stamp ${ms}`)
   return `${ms}.${mac.digest('base64url')}`
 }
 
-const isSigned = (stamp: string, secrets: readonly string[], tokenId: number, ms: number) =>
-  secrets.some((secret) => {
-    const [given, own] = [stamp, sign(secret, tokenId, ms)].map((text) => Buffer.from(text))
-    return given!.length === own!.length && timingSafeEqual(given!, own!)
-  })
-
-/** Whether a form was sent too soon after its stamp, or its stamp is none of the token's: only programs make one up. */
-export const isOfProgram = (
-  stamp: string,
-  { stampSecrets, now }: Pick<Dependencies, 'stampSecrets' | 'now'>,
-  tokenId: number,
-): boolean => {
-  const ms = Number(/^\d{1,15}(?=\.)/.exec(stamp)?.[0])
-  return !isSigned(stamp, secretsOf(stampSecrets()), tokenId, ms) || now() - ms < FASTEST_MS
+const isSigned = (stamp: string, key: Uint8Array, ms: number): boolean => {
+  const [given, own] = [Buffer.from(stamp), Buffer.from(sign(key, ms))]
+  return given.length === own.length && timingSafeEqual(given, own)
 }
 
-/** Without service tokens (SERVICE_AUTH=none) anybody can make a stamp. */
-const secretsOf = (secrets: readonly string[]) => (secrets.length > 0 ? secrets : ['none'])
+/**
+ * Returns whether a program seems to have sent a form: the form was sent too soon after its stamp, or the
+ * stamp is not signed with the token's key. Both times are PostgreSQL's, because one gateway may make the
+ * stamp and another may read it.
+ */
+export const isOfProgram = (
+  stamp: string,
+  { stampKey, databaseNow }: Pick<Principal, 'stampKey' | 'databaseNow'>,
+): boolean => {
+  const ms = Number(/^\d{1,15}(?=\.)/.exec(stamp)?.[0])
+  return !isSigned(stamp, stampKey!, ms) || databaseNow() - ms < FASTEST_MS
+}
 
 const Stamp = named('Stamp', {
-  stamp: Type.String({ description: 'For the form field `stamp`.', examples: ['1795650000000.x3…'] }),
+  stamp: Type.String({
+    description: 'The value for the form field `stamp`.',
+    examples: ['1795650000000.x3…'],
+  }),
 })
 
 export const retrieveStamp = (app: FastifyInstance, dependencies: Dependencies): void => {
-  const { stampSecrets, now } = dependencies
   app.get('/capture/:token/stamp', {
     schema: describeOperation({
       operationId: 'retrieveStamp',
       tag: 'Capture',
       summary: 'Retrieve a stamp for a form',
       description:
-        'A signed time for the form field `stamp`. A form that is sent within two seconds of its stamp, or with an invalid one, becomes a lead with the status `spam`. It does not expire.',
+        'Returns a signed time for the form field `stamp`. A form that is submitted within two seconds of its stamp, or with an invalid stamp, creates a lead with the status `spam`. A stamp does not expire.',
       scopes: null,
       params: TokenParams,
-      problems: ['forbidden'],
-      answer: dataOf(Stamp, 'The stamp.'),
+      problems: ['forbidden', 'rate-limited'],
+      answer: recordResponse(Stamp, 'The stamp.'),
     }),
     onRequest: createFindToken(dependencies),
-    handler: async ({ principal }) => ({
-      data: { stamp: sign(secretsOf(stampSecrets())[0]!, principal.tokenId, now()) },
+    handler: async ({ principal: { stampKey, databaseNow } }) => ({
+      data: { stamp: sign(stampKey!, databaseNow()) },
     }),
   })
 }

@@ -4,15 +4,11 @@ import {
   AuditServiceDefinition,
   type CreateLead,
   ImportsServiceDefinition,
-  type LeadPage,
   type LeadPageResult,
   type LeadResult,
   LeadsServiceDefinition,
   type ListedLeads,
-  leadCost,
   ReconciliationServiceDefinition,
-  type RetrieveLead,
-  type VerifiedToken,
   WebhooksServiceDefinition,
 } from '@leadwire/contracts'
 import {
@@ -20,66 +16,54 @@ import {
   type CallLimits,
   connectBatches,
   connectGrpc,
-  createBatcher,
-  errorOfStatus,
   type HealthCheck,
   type Lifecycle,
+  readRpcStatus,
   ServiceError,
   type Tls,
 } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import { askOnce, halveWhenTooLarge, inTime } from './batches'
+import { createBatchedCalls } from './batch-calls'
 import { connectFiles } from './connect-files'
 import { watchLogs } from './watch-logs'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
-// Nothing of a request is done before its token is verified, so it can be refused early.
+// The time limit of a verification. Shorter than the deadline of a request, because an early 503 is better
+// than a late one: no work of the request has begun, so the client can safely repeat it.
 const VERIFY_LIMIT_MS = 3000
 const ORIGIN_FRESH_MS = 1000
 
-const BATCHED = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
-
-// A batch is answered as a whole. With a queue for each account, a request waits for one batch of another account at most.
-const BY_ACCOUNT = { ...BATCHED, queueOf: ({ accountId }: { accountId: number }) => accountId }
-
-// The response to a read may have a megabyte.
-const READS = { ...BY_ACCOUNT, maxBatch: 64 }
-
-// One lead of the largest size, or as many small ones as a message may have.
-const CREATES = { ...BY_ACCOUNT, costOf: leadCost, maxBatchCost: 300 }
-
-const isLarge = (item: CreateLead) => leadCost(item) > CREATES.maxBatchCost
-
 export type Clients = ReturnType<typeof connectClients>
 
-const resultOf = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
-  if (result?.$case === 'failure') throw errorOfStatus(result.value)
-  if (!result) throw new ServiceError('internal', 'An item came without a result.')
+/** Returns the value of an item's result. Throws the item's error. */
+const readResult = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
+  if (result?.$case === 'failure') throw readRpcStatus(result.value)
+  if (!result) throw new ServiceError('internal', 'leads-service returned an item without a result.')
   return result.value as Value
 }
 
-const leadOf = ({ result, etag, replayed, created }: LeadResult) => ({
-  body: resultOf<Uint8Array>(result),
+const readLead = ({ result, etag, replayed, created }: LeadResult) => ({
+  body: readResult<Uint8Array>(result),
   etag,
   replayed,
   created,
 })
 
-/** The clients of the services. Reads, creates and verifications of tokens are batched: what arrives during a call is the next batch. */
+/** Connects the clients of the services. The calls of most requests are batched (batch-calls.ts). */
 export const connectClients = (
   config: {
     LEADS_SERVICE_URL: string
     WEBHOOK_SERVICE_URL: string
     FILES_SERVICE_URL: readonly URL[]
-    /** The first is sent. */
+    /** The clients send the first of these tokens. */
     SERVICE_TOKEN: readonly string[]
   },
   options: {
     tls?: Tls | undefined
     lifecycle: Lifecycle
     meters?: BatcherMeters
-    /** How long a stream of a file may stand still. */
+    /** How long the stream of a file may move no byte. */
     fileIdleMs?: number | undefined
   },
 ) => {
@@ -88,55 +72,17 @@ export const connectClients = (
   const access = { tokens: () => config.SERVICE_TOKEN, tls }
   const files = connectFiles({ urls: config.FILES_SERVICE_URL, idleMs, ...access })
   const webhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, { lifecycle, ...access })
+  const waitingWebhooks = connectGrpc(config.WEBHOOK_SERVICE_URL, { lifecycle, ...access }, { waits: true })
   const leads = connectGrpc(config.LEADS_SERVICE_URL, { lifecycle, ...access })
-  const batches = connectBatches(config.LEADS_SERVICE_URL, { lifecycle, ...access })
+  const streams = connectBatches(config.LEADS_SERVICE_URL, { lifecycle, ...access })
+  const batched = createBatchedCalls(streams, meters)
+  const leadsClient = leads.client(LeadsServiceDefinition, deadline)
   const webhooksClient = webhooks.client(WebhooksServiceDefinition, deadline)
-  const retrieveLeads = batches.method(LeadsServiceDefinition, 'retrieveLeads')
-  const listPages = batches.method(LeadsServiceDefinition, 'listLeads')
-  const createLeads = batches.method(LeadsServiceDefinition, 'createLeads')
-  const verifyTokens = batches.method(AccountsServiceDefinition, 'verifyTokens')
-
-  const readBatched = <Item extends { accountId: number; timeoutMs?: number | undefined }, Result>(
-    name: string,
-    keyOf: (item: Item) => unknown,
-    call: (items: Item[], deadline: number) => Promise<{ results: Result[] }>,
-  ) =>
-    createBatcher<Item, Result>({
-      ...READS,
-      meter: meters?.(name),
-      send: askOnce((item) => `${item.accountId} ${keyOf(item)}`, halveWhenTooLarge(inTime(call))),
-    })
-  const retrieveLead = readBatched(
-    'retrieve',
-    ({ reference }: RetrieveLead) => reference,
-    (leads, deadline) => retrieveLeads({ leads }, deadline),
-  )
-  const listLeads = readBatched(
-    'list',
-    ({ page }: LeadPage) => page,
-    (pages, deadline) => listPages({ pages }, deadline),
-  )
-  const creates = {
-    ...CREATES,
-    send: inTime((leads: CreateLead[], deadline) => createLeads({ leads }, deadline)),
-  }
-  const createLead = createBatcher<CreateLead, LeadResult>({ ...creates, meter: meters?.('create') })
-  // In batches of their own: a large lead takes seconds, and two of them at once would hold up all small ones.
-  const createLargeLead = createBatcher<CreateLead, LeadResult>({
-    ...{ ...creates, maxWaitMs: DEADLINE_MS, meter: meters?.('create_large') },
-  })
-  const verifyBatched = createBatcher<Uint8Array, VerifiedToken | undefined>({
-    ...BATCHED,
-    meter: meters?.('verify_token'),
-    send: async (hashes, deadlines) => {
-      const { results } = await verifyTokens({ hashes: hashes as Buffer[] }, Math.max(...deadlines))
-      return results.map(({ token }) => token)
-    },
-  })
 
   const accounts = leads.client(AccountsServiceDefinition, deadline)
   const origins = new LRUCache<string, { found: boolean }>({
-    ...{ max: 1000, ttl: ORIGIN_FRESH_MS },
+    max: 1000,
+    ttl: ORIGIN_FRESH_MS,
     fetchMethod: (origin) => accounts.findOrigin({ origin }),
   })
 
@@ -147,33 +93,42 @@ export const connectClients = (
       { name: 'webhook-service', check: webhooks.check },
     ] satisfies HealthCheck[],
     files,
-    leads: leads.client(LeadsServiceDefinition, deadline),
+    leads: leadsClient,
     accounts,
     attachments: leads.client(AttachmentsServiceDefinition, deadline),
     imports: leads.client(ImportsServiceDefinition, deadline),
     reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
     webhooks: webhooksClient,
+    /** Uses a separate connection, because a call waits up to 5 s for the attempt. */
+    testWebhookEndpoint: waitingWebhooks.client(WebhooksServiceDefinition, deadline).testWebhookEndpoint,
     logs: watchLogs(webhooksClient, lifecycle.signal),
-    /** Each service has the audit log of what it changes. */
+    /** Each service has a separate audit log of the changes that it makes. */
     audits: [leads, webhooks].map((service) => service.client(AuditServiceDefinition, deadline)),
-    verifyToken: (hash: Uint8Array) => {
-      const deadline = new Date(Date.now() + VERIFY_LIMIT_MS)
-      return verifyBatched(hash, { deadline, isGone: () => false }).catch((cause) => {
-        const timedOut = cause instanceof ServiceError && cause.code === 'late'
-        throw timedOut
-          ? new ServiceError('unavailable', 'The token could not be verified in time.', { cause })
-          : cause
-      })
+    verifyToken: async (hash: Uint8Array) => {
+      const limits = { deadline: new Date(Date.now() + VERIFY_LIMIT_MS), isGone: () => false }
+      try {
+        return await batched.verifyToken(hash, limits)
+      } catch (cause) {
+        if (!(cause instanceof ServiceError && cause.code === 'late')) throw cause
+        throw new ServiceError('unavailable', 'The token could not be verified in time. Try again shortly.', {
+          cause,
+        })
+      }
     },
-    /** Whether a publishable token is for pages of the origin. */
+    /** Returns whether at least one publishable token lists the origin. */
     isOrigin: async (origin: string) => (await origins.forceFetch(origin)).found,
-    /** The public JSON of a lead, and its entity tag. */
+    /** Resolves with the public JSON of a lead, and its entity tag. */
     retrieveLead: async (lead: { accountId: number; reference: string }, limits: CallLimits) =>
-      leadOf(await retrieveLead(lead, limits)),
+      readLead(await batched.retrieveLead(lead, limits)),
     listLeads: async (page: { accountId: number; page: number }, limits: CallLimits) =>
-      resultOf<ListedLeads>((await listLeads(page, limits)).result),
-    /** Resolves with the same of the new lead, or of the one that an upsert changed. */
+      readResult<ListedLeads>((await batched.listPage(page, limits)).result),
+    /** Resolves with the public JSON of the new lead, and its entity tag. */
     createLead: async (item: CreateLead, limits: CallLimits) =>
-      leadOf(await (isLarge(item) ? createLargeLead : createLead)(item, limits)),
+      readLead(await batched.createLead(item, limits)),
+    /**
+     * Creates a lead, or updates the lead with the same external id. Not batched, because the call waits for
+     * other writes with this external id.
+     */
+    upsertLead: (item: CreateLead, limits: CallLimits) => leadsClient.upsertLead(item, limits),
   }
 }

@@ -1,12 +1,16 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
-import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
+import { problemJson, ServiceError, toProblem } from '@leadwire/service-kit'
 import { connectFiles } from './connect-files'
 
 const TERMS = {
-  ...{ collection: 'images', file_name: 'a b&c.txt', formats: 'txt', max_bytes: 10 },
-  ...{ keep: true, sha256: false },
+  collection: 'images',
+  file_name: 'a b&c.txt',
+  formats: 'txt',
+  max_bytes: 10,
+  keep: true,
+  sha256: false,
 }
 const NEVER = new AbortController().signal
 
@@ -30,7 +34,7 @@ const listen = async (server: Server): Promise<URL> => {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** An address where no process listens. */
+/** Returns an address where no process listens. */
 const deadAddress = async (): Promise<URL> => {
   const url = await serve(() => undefined)
   await new Promise((resolve) => servers.pop()!.close(resolve))
@@ -45,14 +49,15 @@ const counting = (counts: number[], index: number): RequestListener => {
   }
 }
 
-const clientOf = (...urls: URL[]) => connectFiles({ urls, tokens: ['the-first', 'the-second'], idleMs: 1000 })
+const createClient = (...urls: URL[]) =>
+  connectFiles({ urls, tokens: ['the-first', 'the-second'], idleMs: 1000 })
 
-const upload = (client: ReturnType<typeof clientOf>, bytes = Readable.from([Buffer.from('hello')])) =>
+const upload = (client: ReturnType<typeof createClient>, bytes = Readable.from([Buffer.from('hello')])) =>
   client.upload(TERMS, bytes, NEVER)
 
 test('every copy gets requests', async () => {
   const counts: number[] = []
-  const client = clientOf(await serve(counting(counts, 0)), await serve(counting(counts, 1)))
+  const client = createClient(await serve(counting(counts, 0)), await serve(counting(counts, 1)))
   for (let sent = 0; sent < 6; sent += 1) await upload(client)
   expect(counts).toEqual([3, 3])
 })
@@ -60,14 +65,14 @@ test('every copy gets requests', async () => {
 test('a name is resolved, and a copy that is down is skipped before anything is sent', async () => {
   const counts: number[] = []
   const { port } = await serve(counting(counts, 0))
-  const client = clientOf(await deadAddress(), new URL(`http://localhost:${port}`), await deadAddress())
+  const client = createClient(await deadAddress(), new URL(`http://localhost:${port}`), await deadAddress())
   for (let sent = 0; sent < 6; sent += 1) await upload(client)
   expect(counts).toEqual([6])
 })
 
 test('each of many requests at once skips a copy that is down', async () => {
   const counts: number[] = []
-  const client = clientOf(await deadAddress(), await serve(counting(counts, 0)))
+  const client = createClient(await deadAddress(), await serve(counting(counts, 0)))
   await Promise.all(Array.from({ length: 20 }, () => upload(client)))
   expect(counts).toEqual([20])
 })
@@ -75,7 +80,7 @@ test('each of many requests at once skips a copy that is down', async () => {
 test('an upload whose connection breaks is not sent to another copy: the first may have stored it', async () => {
   const counts: number[] = []
   const breaking = await serve((request) => void request.once('data', () => request.socket.destroy()))
-  const client = clientOf(await serve(counting(counts, 0)), breaking)
+  const client = createClient(await serve(counting(counts, 0)), breaking)
   const results = await Promise.allSettled([upload(client), upload(client)])
   expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
   expect(results.find(({ status }) => status === 'rejected')).toMatchObject({
@@ -87,7 +92,7 @@ test('an upload whose connection breaks is not sent to another copy: the first m
 test('a copy that resets a connection before it answers is skipped', async () => {
   const counts: number[] = []
   const resetting = await listen(createServer(({ socket }) => socket.resetAndDestroy()))
-  const client = clientOf(await serve(counting(counts, 0)), resetting)
+  const client = createClient(await serve(counting(counts, 0)), resetting)
   for (let sent = 0; sent < 2; sent += 1) {
     await upload(client)
     const { bytes } = await client.download('images/a.txt')
@@ -99,7 +104,7 @@ test('a copy that resets a connection before it answers is skipped', async () =>
 
 test('without any copy it is unavailable, and not ready', async () => {
   for (const url of [await deadAddress(), new URL('http://no-such-name.invalid:4000')]) {
-    const client = clientOf(url)
+    const client = createClient(url)
     await expect(upload(client)).rejects.toMatchObject({ code: 'unavailable' })
     await expect(client.download('images/a.txt')).rejects.toMatchObject({ code: 'unavailable' })
     await expect(client.delete('images/a.txt')).rejects.toMatchObject({ code: 'unavailable' })
@@ -110,8 +115,8 @@ test('without any copy it is unavailable, and not ready', async () => {
 test('it is ready as long as one copy is', async () => {
   const ready = await serve((_request, response) => void response.end())
   const draining = await serve((_request, response) => void response.writeHead(503).end())
-  await clientOf(draining, ready, await deadAddress()).check()
-  await expect(clientOf(draining).check()).rejects.toThrow()
+  await createClient(draining, ready, await deadAddress()).check()
+  await expect(createClient(draining).check()).rejects.toThrow()
 })
 
 test('the terms and the first token are sent', async () => {
@@ -120,28 +125,32 @@ test('the terms and the first token are sent', async () => {
     asked = { url: new URL(path!, 'http://files'), authorization }
     response.end('{}')
   })
-  await upload(clientOf(url))
+  await upload(createClient(url))
   expect(asked!.authorization).toBe('Bearer the-first')
   expect(Object.fromEntries(asked!.url.searchParams)).toEqual({
-    ...{ collection: 'images', file_name: 'a b&c.txt', formats: 'txt', max_bytes: '10' },
-    ...{ keep: 'true', sha256: 'false' },
+    collection: 'images',
+    file_name: 'a b&c.txt',
+    formats: 'txt',
+    max_bytes: '10',
+    keep: 'true',
+    sha256: 'false',
   })
 })
 
 test('a refusal is the ServiceError it was; a refusal of our token is internal', async () => {
   let refusal = new ServiceError('invalid', '', { fieldErrors: { file: ['No.'] } })
   const url = await serve((_request, response) => {
-    const problem = problemOf(refusal)
+    const problem = toProblem(refusal)
     response.writeHead(problem.status).end(problemJson(problem, 'x'))
   })
-  await expect(upload(clientOf(url))).rejects.toMatchObject({
+  await expect(upload(createClient(url))).rejects.toMatchObject({
     code: 'invalid',
     fieldErrors: { file: ['No.'] },
   })
   refusal = new ServiceError('not_found', 'There is no such file.')
-  await expect(clientOf(url).download('images/a.txt')).rejects.toMatchObject({ code: 'not_found' })
+  await expect(createClient(url).download('images/a.txt')).rejects.toMatchObject({ code: 'not_found' })
   refusal = new ServiceError('unauthenticated', 'No.')
-  await expect(clientOf(url).delete('images/a.txt')).rejects.toMatchObject({ code: 'internal' })
+  await expect(createClient(url).delete('images/a.txt')).rejects.toMatchObject({ code: 'internal' })
 })
 
 test('an error of the bytes is thrown as it is, and not as a failure of files-service', async () => {
@@ -152,7 +161,7 @@ test('an error of the bytes is thrown as it is, and not as a failure of files-se
       throw new Error('the form is not well-formed')
     })(),
   )
-  await expect(upload(clientOf(url), bytes)).rejects.toThrow('the form is not well-formed')
+  await expect(upload(createClient(url), bytes)).rejects.toThrow('the form is not well-formed')
 })
 
 test('bytes are taken no faster than files-service takes them', async () => {
@@ -169,7 +178,7 @@ test('bytes are taken no faster than files-service takes them', async () => {
     bytes,
     controller.signal,
   )
-  // It is the silence that ends it: by then everything that could be taken was taken.
+  // The upload ends because no byte moves any more. By then all bytes that fit into the buffers were taken.
   await expect(uploading).rejects.toMatchObject({ code: 'late' })
   expect(taken * 64 * 1024).toBeLessThan(16 * 1024 * 1024)
 })

@@ -2,16 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { WebhooksServiceClient } from '@leadwire/contracts'
 import { createAlarm, createFairQueue } from '@leadwire/service-kit'
 
-/** Between two streams. What was stored meanwhile is found when the next one begins. */
+/**
+ * The pause between two streams. A new stream first wakes all requests, so that they find the events that
+ * were stored during the pause.
+ */
 const PAUSE_MS = 50
-/** webhook-service ends a stream after 10 s. */
+/** Longer than the 10 s after which webhook-service ends a stream. */
 const STREAM_LIMIT_MS = 15_000
-/** As many of an account as webhook-service works on. */
-const READS = { shareOf: () => 3, capacity: 32, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs: 10_000 }
+/** Reads at most 3 pages of an account at once, because webhook-service does not work on more. */
+const READS = { computeShare: () => 3, capacity: 32, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs: 10_000 }
 
 /**
- * Wakes the requests that wait for events: one stream from webhook-service serves them all. Each wait holds an alarm and nothing else,
- * because a call for each of them would cost both services a stream of HTTP/2.
+ * Wakes the requests that wait for events. One stream from webhook-service serves all of them, and each
+ * waiting request holds only an alarm. A call for each request would cost both services an HTTP/2 stream.
  */
 export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, draining: AbortSignal) => {
   const waiting = new Map<number, Set<() => void>>()
@@ -32,7 +35,7 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
         for await (const { accountIds } of webhooks.watchLogs({}, limits))
           wakeAll(accountIds.length > 0 ? accountIds : waiting.keys())
       } catch {
-        // The next stream goes to another copy.
+        // The next stream may go to another copy.
       }
       await pause(PAUSE_MS)
     }
@@ -42,7 +45,10 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
   const enter = createFairQueue(READS)
   const reading = new Map<string, Promise<unknown>>()
   return {
-    /** The alarm rings when the account may have new events, and in a drain. Read after joining, before the first sleep. */
+    /**
+     * Adds an alarm, which ends a sleep when the account may have new events, and when a drain starts. Read
+     * the log after `join` and before the first sleep, so that no event is missed.
+     */
     join: (accountId: number) => {
       const { wake, sleep } = createAlarm()
       const alarms = waiting.get(accountId) ?? new Set()
@@ -54,7 +60,11 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
       }
       return { wake, sleep, leave }
     },
-    /** Those who read the same, such as all that wait at the end of a log, share it, unless it was read before they were woken. */
+    /**
+     * Runs `read` once for all requests that read the same page (`what`) at the same time, for example all
+     * requests that wait at the end of a log. A read that started before the last wake-up may lack the new
+     * events, so requests after the wake-up do not share this read.
+     */
     share: <Page>(accountId: number, what: string, read: () => Promise<Page>): Promise<Page> => {
       const key = `${wakes} ${what}`
       const readOnce = async () => {

@@ -3,7 +3,7 @@ import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { hasEndpoint } from '../api/has-endpoint'
 import { operation } from '../api/operation'
-import { dataOf, named, timestamp } from '../api/schemas'
+import { named, recordResponse, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
 
 const LINK_MS = 3_600_000
@@ -11,37 +11,48 @@ const SESSION_MS = 8 * LINK_MS
 
 const PortalLink = named('PortalLink', {
   url: Type.String({ format: 'uri', examples: ['https://api.example.com/console#portal=lw_live_bGluaw'] }),
-  expires_at: timestamp('Until then it can be opened.'),
+  expires_at: timestamp('When the link expires.'),
 })
 
 export const createPortalLink = operation({
   route: 'POST /manage/webhook-endpoints/:id/portal',
-  summary: 'Create a link to the console for one webhook endpoint',
+  summary: 'Create a portal link for a webhook endpoint',
   description:
-    'For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it. A token that expires within 9 hours can not create a link.',
+    'Creates a link to the console for the operator of the receiver. The link works once, within an hour. The console then shows only this endpoint and its deliveries, for 8 hours. The link, and later its session, is a token in the list of tokens: revoke this token to end access. A token that expires within 9 hours cannot create a link.',
   endpointTokens: false,
   savesResponse: true,
-  answer: dataOf(PortalLink, 'The link. It is shown only here.'),
+  answer: recordResponse(PortalLink, 'The link, shown only in this response.'),
   handler: async ({ pathId, request, accountId, clients, limits, dependencies }) => {
-    const { now, addressOf } = dependencies
+    const { configuredAddress } = dependencies
+    const now = request.principal.databaseNow()
     const endpointId = pathId()
-    if ((request.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) < now() + LINK_MS + SESSION_MS)
-      throw new ProblemError('forbidden', 'A token that expires within 9 hours can not create a link.')
+    if ((request.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) < now + LINK_MS + SESSION_MS)
+      throw new ProblemError(
+        'forbidden',
+        'A token that expires within 9 hours cannot create a link. Use another token.',
+      )
     await clients.webhooks.retrieveWebhookEndpoint({ accountId, endpointId }, limits)
     const { token, secret } = await clients.accounts.createToken(
       {
-        ...{ accountId, endpointId, name: `Portal of endpoint ${endpointId}`, scopes: [PORTAL_LINK] },
-        ...{ test: request.principal.test, expiresAt: new Date(now() + LINK_MS).toISOString() },
+        accountId,
+        endpointId,
+        name: `Portal of endpoint ${endpointId}`,
+        scopes: [PORTAL_LINK],
+        test: request.principal.test,
+        expiresAt: new Date(now + LINK_MS).toISOString(),
       },
       limits,
     )
-    // Browsers send no fragment, so the secret is in no log of a server or a proxy.
-    return { url: `${addressOf(request)}/console#portal=${secret}`, expires_at: token!.expiresAt }
+    // Browsers do not send the fragment of a URL, so the secret appears in no log of a server or a proxy.
+    return { url: `${configuredAddress}/console#portal=${secret}`, expires_at: token!.expiresAt }
   },
 })
 
 const PortalSession = named('PortalSession', {
-  token: Type.String({ description: 'A token of the endpoint, shown only here.', examples: ['lw_live_…'] }),
+  token: Type.String({
+    description: 'A token that is restricted to the endpoint. Shown only in this response.',
+    examples: ['lw_live_…'],
+  }),
   endpoint_id: Type.Integer({ examples: [1] }),
   expires_at: timestamp('When the session ends.'),
 })
@@ -51,10 +62,10 @@ export const openPortalLink = operation({
   tag: 'Webhooks',
   summary: 'Open a portal link',
   description:
-    'Exchanges a portal link for the token of a session, once. The bearer token of the request is what the link has after `#portal=`.',
+    'Exchanges a portal link for a session token. Works once for each link. Send the part of the link after `#portal=` as the bearer token.',
   scope: PORTAL_LINK,
   endpointTokens: true,
-  answer: dataOf(PortalSession, 'The session.'),
+  answer: recordResponse(PortalSession, 'The session.'),
   problems: ['conflict'],
   handler: async (call) => {
     const { request, accountId, clients, limits } = call

@@ -1,59 +1,46 @@
 import type { Replay } from '@leadwire/contracts'
+import {
+  describe,
+  enumeration,
+  listReplayErrors,
+  ReplayWebhookEndpoint,
+  truncateInstant,
+} from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
 import { pollUntil } from '../api/poll-until'
-import { recordOf } from '../api/record'
-import { dataOf, described, IdParams, namedPartial, timestamp } from '../api/schemas'
+import { createRecordRenderer } from '../api/render-record'
+import { described, IdParams, recordResponse, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
-import { describe, instant, integer, oneOf } from '../validation/fields'
-import { inMicroseconds } from '../validation/formats'
-import { eventTypes } from './endpoint-schemas'
 import { readEndpointChange } from './webhook-endpoints'
-
-const number = (description: string, example: number, minimum: number) =>
-  integer(description, example, { minimum })
-
-const ReplayWebhookEndpoint = namedPartial('ReplayWebhookEndpointRequest', {
-  after_sequence: number('Events with a higher `sequence`.', 1200, 0),
-  until_sequence: number('Events up to this `sequence`; by default the last one now.', 1800, 1),
-  from: instant(
-    'Events created then or later, ISO 8601 with an offset (`created_at` of an event).',
-    '2026-11-20T09:00:00Z',
-  ),
-  to: instant('Events created before.', '2026-11-20T11:00:00Z'),
-  types: eventTypes('Only these types, subscribed or not; by default those that the endpoint subscribes to.'),
-  state: oneOf(
-    ['undelivered', 'exhausted', 'all'],
-    '`undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.',
-    'undelivered',
-  ),
-  dry_run: Type.Boolean(describe('Only count.', false)),
-})
 
 const ReplayRecord = described(
   'WebhookEndpointReplay',
   'A replay of a range of the event log to an endpoint.',
   {
     id: Type.Integer({ examples: [1] }),
-    state: oneOf(
+    state: enumeration(
       ['counted', 'running', 'done', 'cancelled'],
-      '`counted`: a dry run that has ended.',
+      'State of the replay. `counted`: the dry run has ended.',
       'running',
     ),
     matched: Type.Integer(
-      describe('Events that match. It grows while they are counted, before the first is sent.', 600),
+      describe(
+        'Number of matching events. The number grows until counting ends. No event is sent before then.',
+        600,
+      ),
     ),
     enqueued: Type.Integer(
       describe(
-        'Of these, events that were sent or are about to be. Fewer than `matched` at the end: others were delivered or erased meanwhile.',
+        'Number of matching events that were sent or are about to be sent. Stays below `matched` if events were delivered or erased in the meantime.',
         200,
       ),
     ),
-    created_at: timestamp('When it was requested.'),
+    created_at: timestamp('When the replay was requested.'),
   },
 )
 
-const replayRecord = recordOf(ReplayRecord)
+const renderReplay = createRecordRenderer(ReplayRecord)
 
 const COUNT_MS = 2000
 const POLL_MS = 50
@@ -62,20 +49,24 @@ export const replayWebhookEndpoint = operation({
   route: 'POST /manage/webhook-endpoints/:id/replay',
   summary: 'Replay events',
   description:
-    'Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept; with a token of one endpoint, everything since the endpoint was created. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.',
+    'Sends events from a range of the event log to this endpoint. `state` selects which events are sent: by default the events that were not delivered. The replay runs in the background, in the order of the log. It sends at most 100 events per second, and pauses while 100 attempts to the endpoint wait. An event that already has a delivery to the endpoint gets one manual attempt. The retry schedule of the delivery does not change. A delivery whose retry is already due, or whose attempt is running, gets no additional attempt. An event without a delivery, such as an event from before the endpoint existed, gets a delivery with all retries. The current subscription decides which events match: `leads` and `filter` always apply, and `events` applies unless `types` is set. Erased events never match. Without a range, the replay covers all stored events. With a token that is restricted to one endpoint, the replay starts no earlier than the creation of the endpoint, and `types` can name only subscribed types (otherwise 403). An endpoint can have only one running replay. A second request gets a 409, and so does a request for a disabled endpoint. Disabling or deleting the endpoint cancels the replay. The response is sent when all matching events are counted (`matched`), or after 2 s.',
   body: ReplayWebhookEndpoint,
+  listErrors: listReplayErrors,
   savesResponse: true,
-  answer: dataOf(ReplayRecord, 'The replay.'),
+  answer: recordResponse(ReplayRecord, 'The replay.'),
   problems: ['conflict'],
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { to, types, dry_run = false } = value
-    let from = value.from && inMicroseconds(value.from)
+    let from = value.from && truncateInstant(value.from)
     if (call.request.principal.endpointId !== undefined) {
       const { endpoint } = await call.clients.webhooks.retrieveWebhookEndpoint(key, call.limits)
       const { events, createdAt } = endpoint!
       if (types?.some((type) => !events.includes(type)))
-        throw new ProblemError('forbidden', 'A token of one webhook endpoint replays no other types.')
+        throw new ProblemError(
+          'forbidden',
+          'A token that is restricted to one webhook endpoint can replay only the event types of the endpoint.',
+        )
       if (from === undefined || from < createdAt) from = createdAt
     }
     const requested = await call.clients.webhooks.replayWebhookEndpoint(
@@ -84,7 +75,7 @@ export const replayWebhookEndpoint = operation({
         afterSequence: value.after_sequence,
         untilSequence: value.until_sequence,
         from,
-        to: to && inMicroseconds(to),
+        to: to && truncateInstant(to),
         types: types && { types },
         state: value.state,
         dryRun: dry_run,
@@ -97,12 +88,13 @@ export const replayWebhookEndpoint = operation({
       () => call.clients.webhooks.retrieveReplay({ ...key, replayId }, call.limits),
       {
         isComplete: ({ replay }) => !replay!.counting,
-        ...{ until: performance.now() + COUNT_MS, pauseMs: POLL_MS },
+        until: performance.now() + COUNT_MS,
+        pauseMs: POLL_MS,
       },
     )
     const replay = counted.replay!
-    // As it was requested, however far it is: a saved response must be the same later.
-    return replayRecord(dry_run ? replay : { ...replay, state: 'running', enqueued: 0 })
+    // Returns the replay in its first state, because a repeated request must get the same response.
+    return renderReplay(dry_run ? replay : { ...replay, state: 'running', enqueued: 0 })
   },
 })
 
@@ -111,7 +103,7 @@ const params = Type.Object({
   replay_id: Type.Integer({ minimum: 1, examples: [1] }),
 })
 
-const keyOf = ({ pathId, accountId }: Pick<Call<unknown>, 'pathId' | 'accountId'>) => ({
+const readKey = ({ pathId, accountId }: Pick<Call<unknown>, 'pathId' | 'accountId'>) => ({
   accountId,
   endpointId: pathId(),
   replayId: pathId('replay_id'),
@@ -120,19 +112,20 @@ const keyOf = ({ pathId, accountId }: Pick<Call<unknown>, 'pathId' | 'accountId'
 export const retrieveReplay = operation({
   route: 'GET /manage/webhook-endpoints/:id/replay/:replay_id',
   summary: 'Retrieve a replay',
-  description: 'How far it is. It is deleted some time after its end, as deliveries are (30 days).',
+  description:
+    'Returns the progress of a replay. A replay is deleted 30 days after its end, like deliveries.',
   params,
-  answer: dataOf(ReplayRecord, 'The replay.'),
+  answer: recordResponse(ReplayRecord, 'The replay.'),
   handler: async (call) =>
-    replayRecord((await call.clients.webhooks.retrieveReplay(keyOf(call), call.limits)).replay!),
+    renderReplay((await call.clients.webhooks.retrieveReplay(readKey(call), call.limits)).replay!),
 })
 
 export const cancelReplay = operation({
   route: 'DELETE /manage/webhook-endpoints/:id/replay/:replay_id',
   summary: 'Cancel a replay',
-  description: 'What is enqueued is still sent. A replay that has ended stays as it is.',
+  description: 'Cancels a replay. Enqueued events are still sent. A replay that has ended does not change.',
   params,
-  answer: dataOf(ReplayRecord, 'The replay as it is now.'),
+  answer: recordResponse(ReplayRecord, 'The replay after the request.'),
   handler: async (call) =>
-    replayRecord((await call.clients.webhooks.cancelReplay(keyOf(call), call.limits)).replay!),
+    renderReplay((await call.clients.webhooks.cancelReplay(readKey(call), call.limits)).replay!),
 })

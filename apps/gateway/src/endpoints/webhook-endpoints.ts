@@ -1,40 +1,34 @@
+import {
+  buildEndpointRequest,
+  CreateWebhookEndpoint,
+  describe,
+  UpdateWebhookEndpoint,
+} from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
-import { recordOf } from '../api/record'
-import { dataOf, listOf, named, namedPartial, orNull, timestamp } from '../api/schemas'
+import { createRecordRenderer } from '../api/render-record'
+import { listResponse, named, orNull, recordResponse, timestamp } from '../api/schemas'
 import { seesEndpoint } from '../auth/authenticate'
 import { ProblemError } from '../http/problem'
-import { describe, optional } from '../validation/fields'
-import {
-  EndpointRecord,
-  endpointFields,
-  endpointRecord,
-  endpointSecret,
-  moreFields,
-  requestOf,
-} from './endpoint-schemas'
+import { EndpointRecord, renderEndpoint } from './endpoint-schemas'
 
 export const listWebhookEndpoints = operation({
   route: 'GET /manage/webhook-endpoints',
   summary: 'List webhook endpoints',
   endpointTokens: true,
-  answer: listOf(EndpointRecord, "The account's endpoints that the token sees."),
+  answer: listResponse(EndpointRecord, 'The endpoints that the token can see.'),
   handler: async ({ accountId, clients, limits, request }) => {
     const { endpoints } = await clients.webhooks.listWebhookEndpoints({ accountId }, limits)
-    return endpoints.filter(({ id }) => seesEndpoint(request.principal, id)).map(endpointRecord)
+    return endpoints.filter(({ id }) => seesEndpoint(request.principal, id)).map(renderEndpoint)
   },
-})
-
-const { url, ...otherFields } = endpointFields
-
-const CreateWebhookEndpoint = named('CreateWebhookEndpointRequest', {
-  url,
-  ...optional({ ...otherFields, ...moreFields, secret: endpointSecret }),
 })
 
 const CreatedEndpoint = named('CreatedWebhookEndpoint', {
   ...EndpointRecord.properties,
-  secret: Type.String({ description: 'The key that signs, shown only here.', examples: ['whsec_…'] }),
+  secret: Type.String({
+    description: 'The signing key, shown only in this response.',
+    examples: ['whsec_…'],
+  }),
 })
 
 export const createWebhookEndpoint = operation({
@@ -42,81 +36,99 @@ export const createWebhookEndpoint = operation({
   summary: 'Create a webhook endpoint',
   body: CreateWebhookEndpoint,
   savesResponse: true,
-  answer: dataOf(CreatedEndpoint, 'The new endpoint with its secret.'),
+  answer: recordResponse(CreatedEndpoint, 'The new endpoint with its secret.'),
   handler: async ({ accountId, clients, limits, valid }) => {
     const { enabled = true, description: text, ...value } = await valid()
-    const asked = { accountId, enabled, description: text ?? undefined, ...requestOf(value) }
+    const asked = { accountId, enabled, description: text ?? undefined, ...buildEndpointRequest(value) }
     const { endpoint, secret } = await clients.webhooks.createWebhookEndpoint(asked, limits)
-    const { created_at, updated_at, ...record } = endpointRecord(endpoint!)
+    const { created_at, updated_at, ...record } = renderEndpoint(endpoint!)
     return { ...record, secret, created_at, updated_at }
   },
 })
 
 const RecoveryRecord = named('WebhookEndpointRecovery', {
-  since: timestamp('Deliveries of events created then or later.'),
-  remaining: Type.Integer(describe('How many are still to be attempted; 10,000 at most are counted.', 12)),
-  remaining_capped: Type.Boolean({ description: 'Whether there may be more.', examples: [false] }),
+  since: timestamp('The recovery covers deliveries of events that were created at or after this time.'),
+  remaining: Type.Integer(
+    describe('Number of deliveries that still wait for their attempt. Counting stops at 10,000.', 12),
+  ),
+  remaining_capped: Type.Boolean({
+    description: 'Whether more than `remaining` deliveries may wait for their attempt.',
+    examples: [false],
+  }),
 })
 
 const RetrievedEndpoint = named('RetrievedWebhookEndpoint', {
   ...EndpointRecord.properties,
-  recovery: orNull(RecoveryRecord, 'What is left of what is recovered; null when nothing is.'),
+  recovery: orNull(
+    RecoveryRecord,
+    'The progress of the recovery that is running (POST …/recover). null if no recovery is running.',
+  ),
 })
 
-const recoveryRecord = recordOf(RecoveryRecord)
+const renderRecovery = createRecordRenderer(RecoveryRecord)
 
 export const retrieveWebhookEndpoint = operation({
   route: 'GET /manage/webhook-endpoints/:id',
   summary: 'Retrieve a webhook endpoint',
-  answer: dataOf(RetrievedEndpoint, 'The endpoint, without its secret.'),
+  answer: recordResponse(RetrievedEndpoint, 'The endpoint, without its secret.'),
   handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId() }
     const { endpoint, recovery } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
-    return { ...endpointRecord(endpoint!), recovery: recovery ? recoveryRecord(recovery) : null }
+    return { ...renderEndpoint(endpoint!), recovery: recovery ? renderRecovery(recovery) : null }
   },
 })
 
-/** The endpoint that a request names, and the fields of its body. */
+/**
+ * Reads the endpoint's id from the path, and the fields of the body. Throws not_found or invalid. If both
+ * apply, throws not_found.
+ */
 export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
   const { pathId, accountId, clients, limits, valid } = call
   const key = { accountId, endpointId: pathId() }
-  const value = await valid(() => clients.webhooks.retrieveWebhookEndpoint(key, limits).then(() => ({})))
+  const value = await valid(() => clients.webhooks.retrieveWebhookEndpoint(key, limits))
   return { key, value }
 }
 
-/** Not what the endpoint is sent: whom a token of one endpoint was given to must not get more leads by it. */
+/**
+ * The fields that a token may change if it is restricted to one endpoint. The fields that select events are
+ * excluded, because the holder of such a token must not be able to get more leads.
+ */
 const ENDPOINT_TOKEN_FIELDS = ['url', 'description', 'enabled', 'headers']
 
 export const updateWebhookEndpoint = operation({
   route: 'PATCH /manage/webhook-endpoints/:id',
   summary: 'Update a webhook endpoint',
   description:
-    'Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.',
-  body: namedPartial('UpdateWebhookEndpointRequest', { ...endpointFields, ...moreFields }),
-  answer: dataOf(EndpointRecord, 'The endpoint as it is now.'),
+    'Updates the fields in the request. Omitted fields keep their values. Enabling the endpoint also sends the deliveries that were held. A token that is restricted to one endpoint can change only `url`, `description`, `enabled` and `headers`.',
+  body: UpdateWebhookEndpoint,
+  answer: recordResponse(EndpointRecord, 'The updated endpoint.'),
   handler: async (call) => {
     const { key, value } = await readEndpointChange(call)
     const { endpointId } = call.request.principal
     const field = Object.keys(value).find((name) => !ENDPOINT_TOKEN_FIELDS.includes(name))
     if (endpointId !== undefined && field)
-      throw new ProblemError('forbidden', `A token of one webhook endpoint can not change the ${field}.`)
+      throw new ProblemError(
+        'forbidden',
+        `A token that is restricted to one webhook endpoint cannot change ${field}.`,
+      )
     const { description: text, ...given } = value
-    const asked = { ...key, description: text === null ? '' : text, ...requestOf(given) }
+    const asked = { ...key, description: text === null ? '' : text, ...buildEndpointRequest(given) }
     const { endpoint } = await call.clients.webhooks.updateWebhookEndpoint(asked, call.limits)
-    return endpointRecord(endpoint!)
+    return renderEndpoint(endpoint!)
   },
 })
 
 export const deleteWebhookEndpoint = operation({
   route: 'DELETE /manage/webhook-endpoints/:id',
   summary: 'Delete a webhook endpoint',
-  description: 'What is pending for it is cancelled. A token of one endpoint can disable it instead.',
+  description:
+    'Deletes a webhook endpoint and cancels its pending deliveries. A token that is restricted to one endpoint cannot delete the endpoint, but can disable it.',
   endpointTokens: false,
-  answer: dataOf(EndpointRecord, 'The endpoint as it was.'),
+  answer: recordResponse(EndpointRecord, 'The deleted endpoint.'),
   handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, endpointId: pathId() }
     const { endpoint } = await clients.webhooks.retrieveWebhookEndpoint(key, limits)
     await clients.webhooks.deleteWebhookEndpoint(key, limits)
-    return endpointRecord(endpoint!)
+    return renderEndpoint(endpoint!)
   },
 })

@@ -1,18 +1,23 @@
 import { EventEmitter, on } from 'node:events'
 import type { ListEventsRequest, ListEventsResponse } from '@leadwire/contracts'
+import { encodeCursor } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { startGateway } from '../gateway.fixture'
-import { cursorOf } from '../validation/cursor'
 
 const event = (sequence: number) => ({
-  ...{ id: '4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a', sequence, type: 'lead.created', leadVersion: 1 },
-  ...{ leadReference: '9b2fbb0e-7d0c-4c53-a6fd-5ed4c7a8b0d4', test: false },
-  ...{ createdAt: '2026-11-21T09:30:00.000001Z', body: Buffer.from('{"data":{}}') },
+  id: '4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a',
+  sequence,
+  type: 'lead.created',
+  leadVersion: 1,
+  leadReference: '9b2fbb0e-7d0c-4c53-a6fd-5ed4c7a8b0d4',
+  test: false,
+  createdAt: '2026-11-21T09:30:00.000001Z',
+  body: Buffer.from('{"data":{}}'),
 })
 
 type Read = (request: ListEventsRequest) => Promise<ListEventsResponse>
 
-/** A log of account 3 whose cursors are numbers. */
+/** Starts a gateway with a log of account 3. The cursors of the log are numbers. */
 const start = async () => {
   const stored = new EventEmitter()
   const read: Read = async ({ after }) => {
@@ -20,7 +25,10 @@ const start = async () => {
     return { events, gone: false, nextCursor: String(log.last), ended: true }
   }
   const log = {
-    ...{ last: 0, reads: 0, streams: 0, read },
+    last: 0,
+    reads: 0,
+    streams: 0,
+    read,
     onWatch: (): void => undefined,
     store: () => {
       log.last += 1
@@ -56,13 +64,14 @@ beforeEach(async () => {
 })
 afterEach(() => feed.stop())
 
-const sequencesOf = ({ data }: Awaited<ReturnType<typeof feed.poll>>) => data.map(({ sequence }) => sequence)
+const listSequences = ({ data }: Awaited<ReturnType<typeof feed.poll>>) =>
+  data.map(({ sequence }) => sequence)
 
 test('polls that wait share one stream, and their reads', async () => {
   const { log, poll } = feed
   log.onWatch = () => setImmediate(log.store)
   const pages = await Promise.all(Array.from({ length: 300 }, () => poll()))
-  for (const page of pages) expect(sequencesOf(page)).toEqual([1])
+  for (const page of pages) expect(listSequences(page)).toEqual([1])
   expect(log.streams).toBe(1)
   expect(log.reads).toBeLessThan(30)
 })
@@ -72,14 +81,14 @@ test('a poll has what was stored while there was no stream', async () => {
   const { read } = log
   log.read = (request) => {
     const page = read(request)
-    // The first message of a stream woke it.
+    // This is the second read. The first message of the stream has woken the request.
     if (log.reads === 2) {
       log.last += 1
       setImmediate(log.endStreams)
     }
     return page
   }
-  expect(sequencesOf(await poll())).toEqual([1])
+  expect(listSequences(await poll())).toEqual([1])
   expect(log.streams).toBe(2)
 })
 
@@ -91,17 +100,17 @@ test('a poll goes on when webhook-service was unavailable for a moment', async (
     if (log.reads === 2) throw new ServiceError('unavailable', 'Not now.')
     return read(request)
   }
-  expect(sequencesOf(await poll())).toEqual([1])
+  expect(listSequences(await poll())).toEqual([1])
 })
 
 test('an empty page that is not the end of the log is no reason to wait', async () => {
   const { log, poll } = feed
   log.read = async () => ({ events: [], gone: false, nextCursor: '1000', ended: false })
-  expect(await poll('&types=lead.updated')).toEqual({ data: [], next_cursor: cursorOf('1000') })
+  expect(await poll('&types=lead.updated')).toEqual({ data: [], next_cursor: encodeCursor('1000') })
 })
 
 test('a drain answers the polls that wait', async () => {
   const { log, poll, stop } = feed
   log.onWatch = () => void stop()
-  expect(sequencesOf(await poll())).toEqual([])
+  expect(listSequences(await poll())).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { LEAD_EVENT_TYPES, type ListEventsRequest, type LoggedEvent } from '@leadwire/contracts'
+import { decodeCursor, encodeCursor, enumeration, integer, partial, text } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { holdPlace } from '../admission/admission'
@@ -6,65 +7,70 @@ import { type Call, operation } from '../api/operation'
 import { cursorPageJson } from '../api/page-json'
 import { described, leadReferenceSchema, named, timestamp } from '../api/schemas'
 import { ProblemError } from '../http/problem'
-import { cursorOf, placeOf } from '../validation/cursor'
-import { integer, oneOf, partial, text } from '../validation/fields'
 
 const RECHECK_MS = 1000
-/** Before a poll reads again that could not. */
+/** The pause after a read that failed because webhook-service is unavailable. */
 const RETRY_MS = 500
 
-const EventRecord = described('Event', 'An event in the log of the account.', {
+const EventRecord = described('Event', 'An event in the event log of the account.', {
   id: Type.String({
     format: 'uuid',
-    description: 'The `webhook-id` of its deliveries.',
+    description: 'The ID of the event. Webhooks carry it as `webhook-id`.',
     examples: ['4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a'],
   }),
   sequence: Type.Integer({
-    description: '1, 2, 3 … in the order of storing; the `webhook-sequence` of its deliveries.',
+    description:
+      'Position of the event in the log of the account: 1, 2, 3 … in the order in which events are stored. Webhooks carry it as `webhook-sequence`.',
     examples: [1],
   }),
-  type: oneOf(LEAD_EVENT_TYPES, undefined, 'lead.created'),
+  type: enumeration(LEAD_EVENT_TYPES, undefined, 'lead.created'),
   lead_reference: leadReferenceSchema(),
   lead_version: Type.Integer({
-    description: 'Of two changes of a lead, the one with the higher version is newer.',
+    description: 'Version of the lead after the event. A higher version is newer.',
     examples: [1],
   }),
-  test: Type.Boolean({ description: 'Whether it is of a test lead.', examples: [false] }),
-  created_at: timestamp('When it happened.'),
-  erased: Type.Boolean({ description: 'Whether it was erased with its lead.', examples: [false] }),
+  test: Type.Boolean({ description: 'Whether the event is about a test lead.', examples: [false] }),
+  created_at: timestamp('When the event took place.'),
+  erased: Type.Boolean({
+    description: 'Whether the event was erased together with its lead.',
+    examples: [false],
+  }),
   body: Type.Unsafe({
     type: ['object', 'null'],
-    description: 'The body of the webhook; null when the lead was erased.',
+    description: 'The body of the webhook. null if the event was erased.',
     examples: [{ data: { id: 1 } }],
   }),
 })
 
 const Query = partial({
   after: text(
-    'The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come.',
+    'The `next_cursor` of the previous response, or `now` to read only events that are stored from now on. Omit it for the oldest events.',
   ),
-  // A cursor is opaque and a receiver knows only numbers: without this it would read the log from its start.
-  from_sequence: integer('In place of `after`: begin with the event of this sequence.', undefined, {
+  // Receivers know the sequence numbers of webhooks, but no cursor. Without this parameter a receiver would
+  // have to read the log from its start.
+  from_sequence: integer('Starts at the event with this `sequence`. Not allowed with `after`.', undefined, {
     minimum: 1,
   }),
-  limit: integer('At most so many events, 50 unless given.', 50, { minimum: 1, maximum: 100 }),
-  types: text('Only these types, separated by commas.', 'lead.created,lead.updated'),
-  wait: integer('While there is no event, wait for one: up to so many seconds.', 0, {
+  limit: integer('Maximum number of events. Default 50.', 50, { minimum: 1, maximum: 100 }),
+  types: text('Only events of these types, separated by commas.', 'lead.created,lead.updated'),
+  wait: integer('How many seconds to wait for an event if none is available. Default 0.', 0, {
     minimum: 0,
     maximum: 30,
   }),
 })
 
-const typesOf = (given: string | undefined): string[] => {
+const readTypes = (given: string | undefined): string[] => {
   if (given === undefined) return []
   const types = given.split(',').map((type) => type.trim())
   const known: readonly string[] = LEAD_EVENT_TYPES
   if (types.every((type) => known.includes(type))) return types
-  throw ServiceError.invalid({ types: [`The types must be of: ${LEAD_EVENT_TYPES.join(', ')}.`] })
+  throw ServiceError.invalid({
+    types: [`The selected types are invalid. They may be: ${LEAD_EVENT_TYPES.join(', ')}.`],
+  })
 }
 
-// The body is JSON already, and not parsed.
-const itemOf = ({ body, leadReference, leadVersion, createdAt, ...event }: LoggedEvent): Buffer => {
+// Inserts the body as it is, because it is JSON already.
+const renderEvent = ({ body, leadReference, leadVersion, createdAt, ...event }: LoggedEvent): Buffer => {
   const { id, sequence, type, test } = event
   const lead = { lead_reference: leadReference, lead_version: leadVersion }
   const erased = body.length === 0
@@ -76,12 +82,12 @@ const itemOf = ({ body, leadReference, leadVersion, createdAt, ...event }: Logge
   ])
 }
 
-const itemsOf = (events: LoggedEvent[]): Buffer => {
-  const items = events.map(itemOf).flatMap((item) => [Buffer.from(','), item])
+const renderEvents = (events: LoggedEvent[]): Buffer => {
+  const items = events.map(renderEvent).flatMap((item) => [Buffer.from(','), item])
   return Buffer.concat([Buffer.from('['), ...items.slice(1), Buffer.from(']')])
 }
 
-/** Throws gone. */
+/** Reads a page of the log. Throws gone. */
 const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
   clients.logs.share(asked.accountId, JSON.stringify(asked), async () => {
     const { events, nextCursor, gone, ended } = await clients.webhooks.listEvents(asked)
@@ -89,17 +95,20 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
       throw new ProblemError(
         'gone',
         asked.fromSequence === undefined
-          ? 'The cursor is no place in the log of events any more.'
-          : `There is no event ${asked.fromSequence} in the log, and it is not the next.`,
+          ? 'The cursor is not in the event log.'
+          : `Event ${asked.fromSequence} is not in the event log, and is not the next new event.`,
         {},
-        { oldest_cursor: cursorOf(nextCursor) },
+        { oldest_cursor: encodeCursor(nextCursor) },
       )
-    // With `types` a page may be empty although events follow.
+    // With `types`, a page may be empty although more events follow.
     const isEnd = ended && events.length === 0
-    return { isEnd, nextCursor, json: cursorPageJson(itemsOf(events), nextCursor) }
+    return { isEnd, nextCursor, json: cursorPageJson(renderEvents(events), nextCursor) }
   })
 
-/** The next page that is not the empty end of the log; that one when the time, the connection or this process ends. Throws gone. */
+/**
+ * Waits for a page that has events or advances the cursor. Returns the empty page at the end of the log if
+ * the time is over, the client disconnects, or this process drains. Throws gone.
+ */
 const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs
   const { clients, limits, reply, recheck } = call
@@ -108,7 +117,7 @@ const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs
   let refusal: ProblemError | undefined
   const timer = setInterval(() => {
     recheck().catch((error: unknown) => {
-      // While tokens can't be verified, the poll goes on.
+      // The poll continues while tokens cannot be verified.
       if (!(error instanceof ProblemError)) return
       refusal = error
       wake()
@@ -143,14 +152,17 @@ export const listEvents = operation({
   scope: 'events:read',
   summary: 'List events',
   description:
-    'The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.',
+    'Returns events from the event log of the account. The log has every event about a lead, in the order of `sequence`. To read the log, repeat the request with `next_cursor` as `after`. No event is ever added before a cursor that was returned. With `types`, a page may be empty although its `next_cursor` has advanced. With `wait`, the response is sent as soon as an event is available.',
   query: Query,
   waits: true,
   answer: {
-    description: 'The events behind the cursor.',
+    description: 'The events after the cursor.',
     schema: named('EventPage', {
       data: Type.Array(EventRecord),
-      next_cursor: Type.String({ description: 'Always there.', examples: ['MS4'] }),
+      next_cursor: Type.String({
+        description: 'The cursor for the next request. Always present.',
+        examples: ['MS4'],
+      }),
     }),
   },
   problems: ['gone'],
@@ -158,9 +170,9 @@ export const listEvents = operation({
     const { accountId, reply } = call
     const { after, from_sequence: fromSequence, types, limit = 50, wait = 0 } = await call.valid()
     if (after !== undefined && fromSequence !== undefined)
-      throw ServiceError.invalid({ from_sequence: ['Give either after or from_sequence.'] })
-    const place = after === undefined || after === 'now' ? after : placeOf(after)
-    const asked = { accountId, after: place, fromSequence, types: typesOf(types), limit }
+      throw ServiceError.invalid({ from_sequence: ['Send either from_sequence or after, not both.'] })
+    const place = after === undefined || after === 'now' ? after : decodeCursor(after)
+    const asked = { accountId, after: place, fromSequence, types: readTypes(types), limit }
     await holdPlace(reply, call.dependencies.admission.polls(accountId))
     const page = wait > 0 ? await waitForPage(call, asked, wait * 1000) : await readPage(call, asked)
     return page.json

@@ -1,17 +1,16 @@
 import { Readable } from 'node:stream'
 import type { ExportLeadsResponse } from '@leadwire/contracts'
+import { describe, enumeration, partial } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
-import { limitIdleClient } from '../api/send-file'
 import { LeadFilterQuery, leadFilters } from '../leads/lead-query'
-import { describe, oneOf, partial } from '../validation/fields'
 import { leadCsvHeader, leadCsvRows } from './lead-csv'
 
 const Query = partial({
-  format: oneOf(['ndjson', 'csv'], 'By default `ndjson`.', 'csv'),
-  bom: Type.Boolean(describe('Begins a CSV file with a byte order mark, for Excel. By default 0.')),
+  format: enumeration(['ndjson', 'csv'], 'Format of the export. Default `ndjson`.', 'csv'),
+  bom: Type.Boolean(describe('Whether to start a CSV file with a byte order mark, for Excel. Default 0.')),
   ...LeadFilterQuery.properties,
 })
 
@@ -26,8 +25,8 @@ const FORMATS = {
 
 type Batch = (after?: number) => Promise<ExportLeadsResponse>
 
-/** The text of an export. Each batch is requested after the one before it was sent. */
-async function* textOf(
+/** Yields the text of an export. Requests a batch only after the previous one was sent. */
+async function* writeExport(
   first: ExportLeadsResponse,
   batch: Batch,
   { format, bom, mayGoOn }: { format: keyof typeof FORMATS; bom: boolean; mayGoOn: () => Promise<void> },
@@ -36,7 +35,7 @@ async function* textOf(
   yield (bom ? '\uFEFF' : '') + head()
   for (let next = first; next.nextAfter !== undefined; next = await batch(next.nextAfter)) {
     yield rows(next.leads)
-    // Closes the connection, so that the client sees that the file is not complete.
+    // If `mayGoOn` throws, the connection is closed, and the client sees that the file is incomplete.
     await mayGoOn()
   }
 }
@@ -45,10 +44,10 @@ export const exportLeads = operation({
   route: 'GET /manage/exports',
   summary: 'Export leads',
   description:
-    'All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as GET /manage/leads/{reference} shows it, or as CSV with a header. Either can be imported again: leads with an `external_id` are then changed instead. A connection that breaks off says that the file is not complete. An account may have four exports at once.',
+    'Returns all leads, or the leads that match the filters, with customer and quotes, oldest first. The format is NDJSON, with each lead as in GET /manage/leads/{reference}, or CSV with a header. Both formats can be imported again. An import into the same account updates the leads that have an `external_id`, and creates a new lead for each of the other leads. If the connection closes early, the file is incomplete. An account can run four exports at once.',
   query: Query,
   answer: {
-    description: 'The leads.',
+    description: 'The exported leads.',
     types: Object.values(FORMATS).map(({ type }) => type.split(';')[0]!),
   },
   problems: ['invalid'],
@@ -56,8 +55,7 @@ export const exportLeads = operation({
     const { request, reply, accountId, clients, limits, recheck, dependencies } = call
     const { admission, draining } = dependencies
     const { format = 'ndjson', bom = false, ...query } = await call.valid()
-    if (bom && format !== 'csv')
-      throw ServiceError.invalid({ bom: ['The bom may be given only with the format csv.'] })
+    if (bom && format !== 'csv') throw ServiceError.invalid({ bom: ['Send bom only with the format csv.'] })
     reply.headers({
       'content-type': FORMATS[format].type,
       'content-disposition': `attachment; filename="leads.${format}"`,
@@ -66,15 +64,15 @@ export const exportLeads = operation({
     await holdPlace(reply, admission.exports(accountId))
     const asked = { accountId, filters: leadFilters(query) }
     const signal = limits.goneSignal()
-    // Each call has its own deadline: the export takes as long as its client does.
-    const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal })
-    // Before the first byte: an error here is answered with its status.
+    // Calls do not have the request's deadline, because the time of an export depends on its client.
+    const { actor } = limits
+    const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal, actor })
+    // Fetches the first batch before any byte is sent, so that an error still gets its status.
     const first = await batch()
-    limitIdleClient(call)
     const mayGoOn = async () => {
       draining.throwIfAborted()
       await recheck()
     }
-    return Readable.from(textOf(first, batch, { format, bom, mayGoOn }), { objectMode: false })
+    return Readable.from(writeExport(first, batch, { format, bom, mayGoOn }), { objectMode: false })
   },
 })

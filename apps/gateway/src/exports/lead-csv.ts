@@ -5,41 +5,51 @@ export const LEAD_FIELDS = [LeadListItem, ManagedFields].flatMap(({ properties }
 
 const CUSTOMER_FIELDS = Object.keys(Customer.properties)
 
-/** The columns of exported leads: the fields of a lead in its order, with its attributes as JSON, those of its customer, and its quotes as JSON. */
+/**
+ * The columns of exported leads: the fields of a lead in their order, the fields of its customer, and
+ * `quotes`. Attributes and quotes are JSON.
+ */
 const LEAD_COLUMNS = [...LEAD_FIELDS, ...CUSTOMER_FIELDS.map((field) => `customer.${field}`), 'quotes']
 
 type Fields = Record<string, unknown>
 
 const QUOTES = ',"quotes":['
 
-const cellsOf = (json: string): unknown[] => {
+const readCells = (json: string): unknown[] => {
   const lead = JSON.parse(json) as Fields & { customer: Fields }
   const customer = CUSTOMER_FIELDS.map((field) => lead.customer[field])
-  // The last member as it is written, because options keep the order of their keys. No string contains QUOTES, because quotes are escaped,
-  // and no attribute is a list.
+  // Copies the source text of `quotes`, the last member, because JSON.parse would reorder the numeric keys of
+  // options. QUOTES cannot occur earlier: strings escape their quotation marks, and no attribute is a list.
   const quotes = json.slice(json.indexOf(QUOTES) + QUOTES.length - 1, -1)
   return [...LEAD_FIELDS.map((field) => lead[field]), ...customer, quotes]
 }
 
-// The beginnings of a formula (OWASP, CSV Injection), also in full width. Apostrophes before it count, so that `=1` and `'=1` stay
-// different.
+// Matches the start of a line that begins with the first character of a formula (OWASP, CSV Injection), also
+// in full width. Apostrophes may come first, so that the guarded `=1` differs from the guarded `'=1`.
 const FORMULA = /^(?='*[=+\-@\t＝＋－＠])/gm
 const GUARDED_FORMULA = /^'(?='*[=+\-@\t＝＋－＠])/gm
 
 /**
- * Text with an apostrophe before each line that a spreadsheet would read as a formula: any visitor of a website can write it. Each line
- * counts, because a reader that ignores quotes reads it as a row. csv-stringify's `escape_formulas` guards the first line alone.
+ * Adds an apostrophe before each line that a spreadsheet would read as a formula, because any visitor of a
+ * website can write formulas. Guards every line of a text, because a reader that ignores quotation marks
+ * takes each line for a row. csv-stringify's `escape_formulas` guards only the first line.
  */
 const guarded = (text: string): string => text.replace(FORMULA, "'")
 
-/** The reverse of `guarded`. */
+/** Reverses `guarded`. */
 export const unguarded = (text: string): string => text.replace(GUARDED_FORMULA, '')
 
-/** Rows of cells as CSV (RFC 4180). */
-const csvOf = (rows: unknown[][]): string =>
-  stringify(rows, { record_delimiter: 'windows', quote_record_delimiter: true, cast: { string: guarded } })
+/** Renders rows of cells as CSV (RFC 4180), guarded against formulas. */
+export const writeCsv = (rows: unknown[][], delimiter = ','): string =>
+  stringify(rows, {
+    delimiter,
+    record_delimiter: 'windows',
+    quote_record_delimiter: true,
+    cast: { string: guarded },
+  })
 
-export const leadCsvHeader = (): string => csvOf([LEAD_COLUMNS])
+export const leadCsvHeader = (): string => writeCsv([LEAD_COLUMNS])
 
-/** Leads in the JSON of ManagedLead as lines of CSV. */
-export const leadCsvRows = (leads: Uint8Array[]): string => csvOf(leads.map((lead) => cellsOf(String(lead))))
+/** Renders leads as lines of CSV. Each lead is the JSON of a ManagedLead. */
+export const leadCsvRows = (leads: Uint8Array[]): string =>
+  writeCsv(leads.map((lead) => readCells(String(lead))))

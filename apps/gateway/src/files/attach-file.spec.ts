@@ -1,12 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
-import { PassThrough, Readable } from 'node:stream'
-import type { ReadableStream } from 'node:stream/web'
 import type { AttachFileRequest } from '@leadwire/contracts'
-import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
+import { problemJson, ServiceError, toProblem } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
-import { type RunningGateway, SERVICE_TOKEN, startGateway } from '../gateway.fixture'
+import { type RunningGateway, retrieveAllBut, SERVICE_TOKEN, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
@@ -16,7 +14,7 @@ interface Upload {
   terms: Record<string, string>
   bytes: number
   sha256: string
-  outcome: 'kept' | 'checked' | 'too_large' | 'broken off'
+  outcome: 'kept' | 'too_large' | 'broken off'
 }
 
 let gateway: RunningGateway
@@ -26,17 +24,13 @@ let records: AttachFileRequest[]
 let deleted: string[]
 let tokens: Set<string | undefined>
 let refuseRecord: ServiceError | undefined
-let renewed: string[]
-const keys = new Map<string, { saved?: { fingerprint: Uint8Array; body: Uint8Array } }>()
+/** The responses that leads-service has saved, by idempotency key. */
+const answers = new Map<string, { fingerprint: Buffer; body: Buffer }>()
 
 beforeAll(async () => {
   gateway = await startGateway({
     leads: {
-      checkReferences: async ({ leadReference }) => ({
-        leadMissing: leadReference === MISSING,
-        userMissing: false,
-        missingImageIds: [],
-      }),
+      retrieveLeads: retrieveAllBut(MISSING),
     },
     files: async (request, response) => {
       const url = new URL(request.url!, 'http://files')
@@ -48,7 +42,9 @@ beforeAll(async () => {
       const { searchParams } = url
       const upload: Upload = {
         terms: Object.fromEntries(searchParams),
-        ...{ bytes: 0, sha256: '', outcome: 'broken off' },
+        bytes: 0,
+        sha256: '',
+        outcome: 'broken off',
       }
       uploads.push(upload)
       const hash = createHash('sha256')
@@ -56,7 +52,7 @@ beforeAll(async () => {
         response.writeHead(status, { 'content-length': Buffer.byteLength(body) }).end(body)
         request.resume()
       }
-      const refuse = (error: ServiceError) => answer(400, problemJson(problemOf(error), 'x'))
+      const refuse = (error: ServiceError) => answer(400, problemJson(toProblem(error), 'x'))
       request.on('error', () => undefined)
       request.on('data', (chunk: Buffer) => {
         upload.bytes += chunk.length
@@ -68,12 +64,10 @@ beforeAll(async () => {
       request.on('end', () => {
         if (upload.outcome === 'too_large') return
         if (upload.bytes === 0) return refuse(ServiceError.invalid({ file: ['The file must not be empty.'] }))
-        const keep = searchParams.get('keep') === 'true'
-        upload.outcome = keep ? 'kept' : 'checked'
+        upload.outcome = 'kept'
         upload.sha256 = hash.digest('hex')
         const { bytes: size, sha256 } = upload
-        const key = keep ? 'attachments/1.txt' : ''
-        answer(200, JSON.stringify({ key, size, content_type: 'text/plain', sha256 }))
+        answer(200, JSON.stringify({ key: 'attachments/1.txt', size, content_type: 'text/plain', sha256 }))
       })
     },
     attachments: {
@@ -81,24 +75,13 @@ beforeAll(async () => {
         records.push(request)
         if (refuseRecord) throw refuseRecord
         const body = Buffer.from(`{"data":{"file_name":${JSON.stringify(request.file!.fileName)}}}`)
-        if (request.idempotency) {
-          keys.set(request.idempotency.key, { saved: { fingerprint: request.idempotency.fingerprint, body } })
-        }
+        const { key, fingerprint } = request.idempotency ?? { key: '', fingerprint: Buffer.alloc(0) }
+        const saved = answers.get(key)
+        if (saved && !saved.fingerprint.equals(fingerprint))
+          throw ServiceError.invalid({ idempotency_key: ['This Idempotency-Key was used before.'] })
+        if (saved) return { body: saved.body, replayed: true }
+        if (key !== '') answers.set(key, { fingerprint: Buffer.from(fingerprint), body })
         return { body }
-      },
-      claimIdempotencyKey: async ({ key }) => {
-        const known = keys.get(key)
-        if (known && !known.saved) throw new ServiceError('conflict', 'Still being worked on.')
-        if (!known) keys.set(key, {})
-        return { saved: known?.saved, claimId: 'claim' }
-      },
-      renewIdempotencyKey: async ({ key }) => {
-        renewed.push(key)
-        return {}
-      },
-      releaseIdempotencyKey: async ({ key }) => {
-        keys.delete(key)
-        return {}
       },
     },
   })
@@ -111,7 +94,6 @@ beforeEach(() => {
   deleted = []
   tokens = new Set()
   refuseRecord = undefined
-  renewed = []
 })
 afterAll(() => gateway.stop())
 
@@ -138,7 +120,7 @@ const post = async (body: RequestInit['body'], headers: Record<string, string> =
 
 const attach = (...parts: Part[]) => post(form(...parts))
 
-/** A file that was stored before an error of the form was found has been deleted. */
+/** Expects that every file that was stored before the error has been deleted. */
 const expectNothingKept = () =>
   expect(deleted).toHaveLength(uploads.filter(({ outcome }) => outcome === 'kept').length)
 
@@ -227,13 +209,13 @@ test.each<[string, Part[], Record<string, string[]>]>([
       ['name', 'n'],
       ['file', 'hello'],
     ],
-    { file: ['The file must be a file.'] },
+    { file: ['The file must be a file, not text.'] },
   ],
-  ['two files', [['name', 'n'], FILE, FILE], { file: ['Only one file can be sent, as the field file.'] }],
+  ['two files', [['name', 'n'], FILE, FILE], { file: ['Send exactly one file, in the field file.'] }],
   [
     'a file of another name',
     [['name', 'n'], FILE, ['other', 'x', 'x.txt']],
-    { other: ['Only one file can be sent, as the field file.'] },
+    { other: ['Send exactly one file, in the field file.'] },
   ],
   [
     'a file with only folders for a name',
@@ -254,7 +236,8 @@ test.each([
   ['../../etc/passwd.txt', 'passwd.txt'],
   ['C:\\Users\\Ada\\notes.txt', 'notes.txt'],
   ['Grüße 世界.txt', 'Grüße 世界.txt'],
-  ['a "quoted" name.txt', 'a %22quoted%22 name.txt'],
+  ['a "quoted" name.txt', 'a "quoted" name.txt'],
+  ['24" bay\n– plan.txt', '24" bay – plan.txt'],
 ])('of the file name %j the base name is kept', async (given, kept) => {
   expect((await attach(['name', 'n'], ['file', 'x', given])).status).toBe(200)
   expect(records[0]!.file!.fileName).toBe(kept)
@@ -291,12 +274,39 @@ test.each<[string, string, string]>([
   ['folders of Windows', 'filename="C:\\Users\\Ada\\plan.txt"', 'plan.txt'],
   ['folders of Windows, escaped', 'filename="C:\\\\docs\\\\plan.txt"', 'plan.txt'],
   ['a character that some program replaced', 'filename="pl\uFFFDn.txt"', 'pl\uFFFDn.txt'],
+  [
+    'quotes and line breaks as browsers send them',
+    'filename="24%22 bay%0D%0aplan 1.txt"',
+    '24" bay plan 1.txt',
+  ],
+  ['a literal percent sign', 'filename="100%25.txt"', '100%25.txt'],
+  ['a literal percent sign before a space', 'filename="50% off.txt"', '50% off.txt'],
+  ['a literal escape beside a quote', 'filename="24%22 100%25.txt"', '24" 100%25.txt'],
+  ['an escaped space, as a download may have', 'filename="my%20plan.txt"', 'my%20plan.txt'],
+  ['UTF-8 that is percent-encoded', 'filename="pl%C3%A4n.txt"', 'plän.txt'],
+  ['all bytes percent-encoded', 'filename="gro%C3%9Fer%20plan%20%28100%25%29.txt"', 'großer plan (100%).txt'],
+  ['all bytes percent-encoded, in ASCII', 'filename="24%22%20bay.txt"', '24" bay.txt'],
+  ['encoded UTF-8 and raw spaces', 'filename="gro%c3%9fer plan 100%.txt"', 'großer plan 100%.txt'],
+  ['encoded bytes that are not UTF-8', 'filename="pl%E4n.txt"', 'pl%E4n.txt'],
+  ['an escape inside an encoded name', `filename*=UTF-8''24%2522.txt`, '24%22.txt'],
+  ['folders whose separators are encoded', 'filename="%C3%BC%2F..%2Fplan.txt"', 'plan.txt'],
   ['marks of direction', 'filename="\u202aa\u202etxt.exe\u2069\u200f.txt"', 'atxt.exe.txt'],
   ['parameters in capitals', 'FILENAME="plan.txt"', 'plan.txt'],
 ])('a file with %s keeps its name', async (_what, fileName, kept) => {
   const { status } = await raw(NAME_PART + part(`name="file"; ${fileName}`, 'hello') + END)
   expect([status, records[0]?.file?.fileName]).toEqual([200, kept])
   expect(uploads).toMatchObject([{ terms: { file_name: kept }, bytes: 5, outcome: 'kept' }])
+})
+
+test.each([
+  ['other"s', 'other%22s'],
+  ['größe', 'gr%C3%B6%C3%9Fe'],
+  ['100%25', '100%25'],
+])('a field called %s is known by that name', async (name, encoded) => {
+  const { status, body } = await raw(
+    NAME_PART + part(`name="${encoded}"; filename="a.txt"`, 'x') + FILE_PART + END,
+  )
+  expect([status, Object.keys(JSON.parse(body).errors)]).toEqual([422, [name]])
 })
 
 const EMPTY_INPUT = part('name="other"; filename=""', '', ['Content-Type: application/octet-stream'])
@@ -374,7 +384,7 @@ test('a file in an unknown encoding is a 415', async () => {
   )
   expect([status, JSON.parse(body).detail]).toEqual([
     415,
-    'Parts are read in the encodings base64 and quoted-printable, or as they are.',
+    'The Content-Transfer-Encoding x-uuencode of a part is not supported. Use base64, quoted-printable, 7bit, 8bit or binary.',
   ])
   expect(uploads).toEqual([])
 })
@@ -388,7 +398,7 @@ test.each<[string, string, Record<string, string[]>]>([
   [
     'a file called constructor',
     NAME_PART + FILE_PART + part('name="constructor"; filename="a.txt"', 'x'),
-    { constructor: ['Only one file can be sent, as the field file.'] },
+    { constructor: ['Send exactly one file, in the field file.'] },
   ],
   [
     'a file without a name',
@@ -402,9 +412,10 @@ test.each<[string, string, Record<string, string[]>]>([
 })
 
 const NOT_NAMED =
-  'The Content-Type must name the boundary of the parts. Leave it to the library that makes the body.'
-const NOT_FOUND = 'No part of the body starts with the boundary that its Content-Type names.'
-const NOT_ENDED = 'The body ends before its last boundary.'
+  'The Content-Type needs the boundary of the parts. Let your HTTP library set the Content-Type.'
+const NOT_FOUND =
+  'The body does not contain the boundary that the Content-Type names. Let your HTTP library set the Content-Type.'
+const NOT_ENDED = 'The body ends before its closing boundary. Send the whole body.'
 
 test.each<[string, string, string, string?]>([
   ['no boundary named', NAME_PART + FILE_PART + END, NOT_NAMED, 'multipart/form-data'],
@@ -507,12 +518,15 @@ test('when the record is refused the bytes are deleted; when that is unknown, th
 describe('under an Idempotency-Key', () => {
   const under = (key: string, ...parts: Part[]) => post(form(...parts), { 'idempotency-key': key })
 
-  test('the same form is answered as the first time, in either order of fields', async () => {
+  test('the same form is answered as the first time, in either order of fields, and its file is deleted', async () => {
     const first = await under('same', ['name', 'n'], FILE)
+    expect(deleted).toEqual([])
     const second = await under('same', FILE, ['name', 'n'])
     expect([first.status, second.status, second.body]).toEqual([200, 200, first.body])
-    expect(uploads.map(({ outcome }) => outcome)).toEqual(['kept', 'checked'])
-    expect(records).toHaveLength(1)
+    const replayed = [first, second].map(({ headers }) => headers.get('idempotency-replayed'))
+    expect(replayed).toEqual([null, 'true'])
+    expect(records).toHaveLength(2)
+    expect(deleted).toHaveLength(1)
   })
 
   test.each<[string, Part[]]>([
@@ -535,23 +549,13 @@ describe('under an Idempotency-Key', () => {
     await under(`other ${what}`, ['name', 'n'], FILE)
     const { status, body } = await under(`other ${what}`, ...parts)
     expect([status, Object.keys(JSON.parse(body).errors)]).toEqual([422, ['idempotency_key']])
-    expect(records).toHaveLength(1)
+    expect(deleted).toHaveLength(1)
   })
 
-  test('the key is renewed while the bytes are on their way', async () => {
-    const body = new PassThrough()
-    body.write('--XX\r\nContent-Disposition: form-data; name="name"\r\n\r\nn\r\n')
-    const headers = { 'idempotency-key': 'slow', 'content-type': 'multipart/form-data; boundary=XX' }
-    const answered = post(Readable.toWeb(body) as ReadableStream, headers)
-    await eventually(() => expect(renewed).toEqual(['slow']))
-    body.end('--XX\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--XX--')
-    expect((await answered).status).toBe(200)
-  })
-
-  test('one still in flight is a 409; a failure frees the key', async () => {
-    keys.set('busy', {})
-    expect((await under('busy', ['name', 'n'], FILE)).status).toBe(409)
-    expect((await under('invalid', FILE)).status).toBe(422)
-    expect((await under('invalid', ['name', 'n'], FILE)).status).toBe(200)
+  test('one still in flight is a 409, and its file is deleted', async () => {
+    refuseRecord = new ServiceError('conflict', 'Still in flight.', { retryAfterS: 1 })
+    const { status, headers } = await under('busy', ['name', 'n'], FILE)
+    expect([status, headers.get('retry-after')]).toEqual([409, '1'])
+    expect(deleted).toHaveLength(1)
   })
 })

@@ -1,10 +1,10 @@
 import { FILE_FORMATS, Image } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { findLead } from '../api/find-lead'
 import { operation } from '../api/operation'
-import { dataOf, fileField, named } from '../api/schemas'
-import { text } from '../validation/fields'
-import { recordFileOnce } from './record-upload-once'
+import { fileField, named, recordResponse } from '../api/schemas'
+import { recordFile } from './record-upload'
 
 export const FORMATS = Object.keys(FILE_FORMATS)
 
@@ -14,21 +14,21 @@ const AttachFields = Type.Object({
 
 const AttachForm = named('AttachFileRequest', {
   ...AttachFields.properties,
-  file: fileField(`The file, at most 10 MiB (10,485,760 bytes): ${FORMATS.join(', ')}.`),
+  file: fileField(`The file, at most 10 MiB (10,485,760 bytes). Formats: ${FORMATS.join(', ')}.`),
 })
 
-const TAKEN = `The format of a file is detected from its content, and its name must have an extension of that format:
+const TAKEN = `Attaches a file to a lead. The format of the file is detected from its content. The file name must have an extension of the detected format. Extensions and contents of the formats:
 
-- .jpg, .jpeg, .png, .gif: what starts with the signature of the format.
+- .jpg (also .jpeg, .jpe, .jfif, .jif, .pjpeg, .pjp), .png, .gif: the file starts with the signature of the format.
 - .svg: XML whose first element is svg, in UTF-8, UTF-16 with a byte order mark, or an encoding that it declares.
-- .pdf: what starts with %PDF-, behind white space or up to 1,024 bytes that are no text.
-- .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. Its content_type names the
-  charset, unless it is UTF-8.
-- .xlsx, .docx: a workbook or a document, by the main part of the archive, without macros and without a password.
+- .pdf: the file starts with %PDF-, after optional white space or up to 1,024 bytes that are not text.
+- .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. \`content_type\`
+  names the charset, unless it is UTF-8.
+- .xlsx, .docx: an archive whose main part is a workbook or a document, without macros and without a password.
 
-What is refused says why. A file input that was left empty is ignored. Parts in base64 or quoted-printable are decoded.`
+If a file is refused, the error states the reason. A file input that was left empty (no file name and no bytes) is ignored. A named file without bytes is refused. Parts in base64 or quoted-printable are decoded.`
 
-/** Interface: Attach a file. */
+/** Implements the lead API, section Attach a file. */
 export const attachFile = operation({
   route: 'POST /leads/:reference/attachments',
   tag: 'Attachments',
@@ -38,17 +38,19 @@ export const attachFile = operation({
   problems: ['lead-erased'],
   multipart: AttachForm,
   checks: AttachFields,
-  answer: dataOf(Image, 'The attachment. Its url needs a bearer token.'),
+  answer: recordResponse(Image, 'The attachment. `url` needs a bearer token.'),
   handler: async (call) => {
-    const { request, clients, dependencies } = call
+    const { clients, dependencies } = call
     const { accountId, reference } = call.leadKey()
-    const { leadMissing } = await clients.leads.checkReferences({ accountId, leadReference: reference })
-    if (leadMissing) throw new ServiceError('not_found', 'There is no such lead.')
+    await findLead(call)
     const terms = { collection: 'attachments', formats: FORMATS } as const
-    return recordFileOnce(call, terms, ({ name }, file, saveUnder) =>
+    return recordFile(call, terms, ({ name }, file, idempotency) =>
       clients.attachments.attachFile({
-        ...{ accountId, reference, file: { name, ...file }, baseUrl: dependencies.addressOf(request) },
-        ...saveUnder,
+        accountId,
+        reference,
+        file: { name, ...file },
+        baseUrl: dependencies.configuredAddress,
+        idempotency,
       }),
     )
   },

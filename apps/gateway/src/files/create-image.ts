@@ -1,35 +1,35 @@
 import { IMAGE_FORMATS, Image } from '@leadwire/contracts'
+import { partial, text } from '@leadwire/requests'
 import { operation } from '../api/operation'
-import { dataOf, fileField, named } from '../api/schemas'
-import { partial, text } from '../validation/fields'
-import { recordFileOnce } from './record-upload-once'
+import { fileField, named, recordResponse } from '../api/schemas'
+import { recordFile } from './record-upload'
 
 const ImageFields = partial({
-  alt: text('Text for those who do not see it.', 'A casement window'),
+  alt: text('Alternative text of the image.', 'A casement window'),
   name: text(undefined, 'Front elevation'),
 })
 
 const ImageForm = named('CreateImageRequest', {
-  file: fileField(`The image, at most 10 MiB: ${IMAGE_FORMATS.join(', ')}.`),
+  file: fileField(`The image, at most 10 MiB. Formats: ${IMAGE_FORMATS.join(', ')}.`),
   ...ImageFields.properties,
 })
 
-/** POST /manage/images: an image that quote items can refer to. */
+/** Stores an image that quote items can refer to. */
 export const createImage = operation({
   route: 'POST /manage/images',
-  summary: 'Send an image',
-  description: 'Anyone may read it at its url, for ever.',
+  summary: 'Create an image',
+  description: 'Stores an image for quote items. The image is public at its `url` and is never deleted.',
   idempotent: true,
   multipart: ImageForm,
   checks: ImageFields,
-  answer: dataOf(Image, 'The image.'),
+  answer: recordResponse(Image, 'The image.'),
   handler: (call) => {
     const { accountId, clients, limits } = call
     const terms = { collection: 'images', formats: IMAGE_FORMATS } as const
-    return recordFileOnce(call, terms, ({ name = '', alt }, file, saveUnder) =>
-      // Without the deadline: the upload took its time.
+    return recordFile(call, terms, ({ name = '', alt }, file, idempotency) =>
+      // The call does not have the request's deadline, because the upload may have taken long.
       clients.attachments.createImage(
-        { accountId, file: { name, ...file }, alt, ...saveUnder },
+        { accountId, file: { name, ...file }, alt, idempotency },
         { actor: limits.actor },
       ),
     )

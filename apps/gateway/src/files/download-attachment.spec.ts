@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { problemJson, problemOf, ServiceError } from '@leadwire/service-kit'
+import { problemJson, ServiceError, toProblem } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
       asked.push(key)
       if (key.includes('missing') || key.endsWith('.gif')) {
         const missing = new ServiceError('not_found', 'There is no such file.')
-        return void response.writeHead(404).end(problemJson(problemOf(missing), 'x'))
+        return void response.writeHead(404).end(problemJson(toProblem(missing), 'x'))
       }
       if (key === 'huge.bin') {
         cancelled = once(response, 'close').then(() => undefined)

@@ -7,11 +7,11 @@ import { operation } from '../api/operation'
 import { LeadParams } from '../api/schemas'
 import { sendFile } from '../api/send-file'
 
-// No script and no form of a stored file ever runs from our origin.
+// Scripts and forms in a stored file must never run in the API's origin.
 export const SANDBOX = "sandbox; default-src 'none'"
 
-/** A Content-Disposition that saves under a file name of any script (RFC 6266, RFC 8187). */
-const dispositionOf = (fileName: string): string => {
+/** Returns a Content-Disposition that saves the file under its name, in any script (RFC 6266, RFC 8187). */
+const buildDisposition = (fileName: string): string => {
   const name = oneLine(fileName)
   const ascii = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const plain = `attachment; filename="${ascii}"`
@@ -24,7 +24,7 @@ export const downloadAttachment = operation({
   summary: 'Download an attachment',
   params: Type.Object({
     ...LeadParams.properties,
-    id: Type.Integer({ minimum: 1, description: "The attachment's id.", examples: [5] }),
+    id: Type.Integer({ minimum: 1, description: 'The ID of the attachment.', examples: [5] }),
   }),
   answer: {
     description: 'The file as it was sent.',
@@ -34,11 +34,11 @@ export const downloadAttachment = operation({
     const { pathId, leadKey, reply, clients } = call
     const key = { ...leadKey(), attachmentId: pathId() }
     const { file } = await clients.attachments.retrieveAttachment(key)
-    if (!file) throw new ServiceError('internal', 'an attachment came without its file')
+    if (!file) throw new ServiceError('internal', 'leads-service returned an attachment without its file.')
     const stored = await clients.files.download(file.key)
     reply.headers({
       'content-type': file.contentType === 'text/plain' ? 'text/plain; charset=utf-8' : file.contentType,
-      'content-disposition': dispositionOf(file.fileName),
+      'content-disposition': buildDisposition(file.fileName),
       'content-security-policy': SANDBOX,
       'cache-control': 'private, max-age=3600',
     })
@@ -52,5 +52,5 @@ export const listAttachments = leadListOperation({
   summary: 'List attachments',
   record: Image,
   find: ({ clients, limits, dependencies, request }, asked) =>
-    clients.attachments.listAttachments({ ...asked, baseUrl: dependencies.addressOf(request) }, limits),
+    clients.attachments.listAttachments({ ...asked, baseUrl: dependencies.findAddress(request) }, limits),
 })

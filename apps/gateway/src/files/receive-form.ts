@@ -1,13 +1,14 @@
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { isInvisible, oneLine, type UploadedFile, type UploadTerms } from '@leadwire/contracts'
+import { addErrors, type Body, listTextErrors } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import type { FastifyReply } from 'fastify'
-import type { Dependencies } from '../api/dependencies'
-import { fieldOf, type Part, partsOf } from '../body/read-multipart'
-import type { Body } from '../validation/checker'
-import { addErrors } from '../validation/errors'
-import { textErrors } from '../validation/text-errors'
+import type { Dependencies } from '../api/operation'
+import { type Part, readField, readParts } from '../body/read-multipart'
 
-/** 10mb (interface: Limits). */
+/** The limit of 10mb in the lead API, section Limits. */
 const MAX_FILE_BYTES = 10_485_760
 const MAX_NAME_LENGTH = 255
 
@@ -18,34 +19,40 @@ export interface FormFile {
 
 export interface ReceivedForm extends Body {
   files: FormFile[]
+  /** The size of the fields in bytes, without files. */
+  fieldsBytes: number
 }
 
 export interface FormRules {
   terms: Omit<UploadTerms, 'file_name' | 'max_bytes'>
-  /** Why a file is not taken, beside its name. */
-  refusalOf: (part: Part, form: ReceivedForm) => string | undefined
-  maxFieldBytes?: number
+  /** Returns why a file is refused, or undefined. The file name is checked separately. */
+  refuseFile: (part: Part, form: ReceivedForm) => string | undefined
+  /** Ignores all files without bytes. By default only an empty file without a name is ignored. */
+  ignoresEmptyFiles?: true
+  /** The maximum size of all fields together, in bytes. By default only each field has a limit. */
+  maxFieldsBytes?: number
 }
 
-/** Deletes stored bytes. A failure is logged: they only take room. */
+/** Deletes the bytes of a stored file. Logs a failure and continues, because leftover bytes do no harm. */
 export const discardStoredFile = ({ clients, logger }: Dependencies, key: string): Promise<void> =>
   clients.files
     .delete(key)
     .catch((err: unknown) => logger.warn({ err, key }, 'could not delete a file without a record'))
 
-/** Deletes the files of a form that has failed. */
+/** Deletes the files of a failed form. */
 export const discardFiles = async (dependencies: Dependencies, files: FormFile[]): Promise<void> => {
-  // Without a key it was only checked.
-  const keys = files.flatMap(({ upload }) => upload.key || [])
-  await Promise.all(keys.map((key) => discardStoredFile(dependencies, key)))
+  await Promise.all(files.map(({ upload }) => discardStoredFile(dependencies, upload.key)))
 }
 
-/** The file as its record has it. */
+/** Returns the fields of a stored file's record. */
 export const storedFile = ({ fileName, upload }: FormFile) => ({
-  ...{ fileName, fileSize: upload.size, contentType: upload.content_type, key: upload.key },
+  fileName,
+  fileSize: upload.size,
+  contentType: upload.content_type,
+  key: upload.key,
 })
 
-/** Reads a file to its end. Resolves to the number of bytes. */
+/** Reads a file to its end and discards it. Resolves with the number of bytes. Throws too_large. */
 const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0
   for await (const chunk of bytes) {
@@ -56,75 +63,104 @@ const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   return size
 }
 
-/** Without folders of either kind (design: Attach). */
+/** Returns a file name without the folders that some browsers add. */
 const baseName = (given: string): string => oneLine(given.split(/[/\\]/).pop()!.trim())
 
-/** What is wrong with a base name, or undefined. */
+/** Returns the error of a file name, or undefined. */
 const fileNameError = (name: string): string | undefined => {
   if (isInvisible(name)) return 'The file must have a name.'
-  if (/[\0\p{Surrogate}]/u.test(name)) return 'The file name contains characters that are not allowed.'
+  if (/[\0\p{Surrogate}]/u.test(name))
+    return 'The file name contains a NUL or an unpaired surrogate. Remove it.'
   return [...name].length > MAX_NAME_LENGTH
     ? `The file name may not be greater than ${MAX_NAME_LENGTH} characters.`
     : undefined
 }
 
+const isEmptyFile = async (bytes: Readable): Promise<boolean> => {
+  // `readable` is emitted with the first bytes, or at the end of an empty file.
+  await Promise.race([once(bytes, 'readable'), finished(bytes, { writable: false })])
+  return bytes.readableLength === 0
+}
+
+/** Stores the file of a part, or adds its error to the form. Throws too_large. */
 const takeFile = async (
   part: Part,
   form: ReceivedForm,
-  refusalOf: FormRules['refusalOf'],
-  store: (fileName: string) => Promise<UploadedFile>,
+  { refuseFile, ignoresEmptyFiles }: FormRules,
+  store: (fileName: string, bytes: Readable) => Promise<UploadedFile>,
 ) => {
+  if (ignoresEmptyFiles && (await isEmptyFile(part.bytes))) {
+    await discard(part.bytes)
+    return
+  }
   const fileName = baseName(part.fileName ?? '')
-  // A file input that was left empty.
+  // Browsers send a part without a name and without bytes for an empty file input.
   if (fileName === '' && (await discard(part.bytes)) === 0) return
-  const addErrorsOf = (messages: string[]) => {
+  const addFileErrors = (messages: string[]) => {
     form.errors = addErrors(form.errors, { [part.name]: messages })
   }
-  const refusal = refusalOf(part, form) ?? fileNameError(fileName)
+  const refusal = refuseFile(part, form) ?? fileNameError(fileName)
   if (refusal) {
-    addErrorsOf([refusal])
+    addFileErrors([refusal])
     await discard(part.bytes)
     return
   }
   try {
-    form.files.push({ fileName, upload: await store(fileName) })
+    form.files.push({ fileName, upload: await store(fileName, part.bytes) })
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'invalid') throw error
-    addErrorsOf(Object.values(error.fieldErrors).flat())
+    addFileErrors(Object.values(error.fieldErrors).flat())
   }
 }
 
+/** Adds a field to a form. A repeated field becomes a list. Throws too_large. */
+const takeField = async (part: Part, form: ReceivedForm, maxFieldsBytes: number | undefined) => {
+  const { fields } = form
+  const { name } = part
+  const { value, size } = await readField(part, maxFieldsBytes)
+  form.fieldsBytes += name.length + size
+  if (maxFieldsBytes !== undefined && form.fieldsBytes > maxFieldsBytes)
+    throw new ServiceError(
+      'too_large',
+      `The fields of the form may not be larger than ${maxFieldsBytes} bytes.`,
+    )
+  fields[name] = name in fields ? [fields[name], value].flat() : value
+}
+
 /**
- * Reads a multipart request, and streams its files to files-service as they arrive. The form has every error of its files and texts; its
- * fields are unchecked, a repeated one is a list. Throws bad_request for a malformed body; too_large as soon as a limit is exceeded; a
- * 408 for a client that is too slow. Then no file is kept.
+ * Reads a multipart form, and streams its files to files-service as they arrive. The result has the errors
+ * of all files and texts. Its fields are unchecked, and a repeated field is a list. Throws bad_request for
+ * a malformed body, too_large beyond a limit, and timeout (408) if the client is too slow. After an error no
+ * file is kept.
  */
 export const receiveForm = (
   dependencies: Dependencies,
   reply: FastifyReply,
-  { terms, refusalOf, maxFieldBytes }: FormRules,
+  rules: FormRules,
 ): Promise<ReceivedForm> =>
-  dependencies.receiveUpload(reply, async (signal) => {
-    const form: ReceivedForm = { fields: Object.create(null), form: true, errors: {}, files: [] }
-    const { fields } = form
+  dependencies.receiveUpload(reply, async ({ signal, takePlace }) => {
+    const form: ReceivedForm = {
+      fields: Object.create(null),
+      form: true,
+      errors: {},
+      files: [],
+      fieldsBytes: 0,
+    }
     const { request } = reply
+    const store = async (fileName: string, bytes: Readable) => {
+      await takePlace()
+      const terms = { ...rules.terms, file_name: fileName, max_bytes: MAX_FILE_BYTES }
+      return dependencies.clients.files.upload(terms, bytes, signal)
+    }
     try {
-      for await (const part of request.body ? partsOf(request, signal) : []) {
-        const { name, bytes } = part
-        if (part.fileName !== undefined) {
-          await takeFile(part, form, refusalOf, (file_name) => {
-            const asked = { ...terms, file_name, max_bytes: MAX_FILE_BYTES }
-            return dependencies.clients.files.upload(asked, bytes, signal)
-          })
-          continue
-        }
-        const value = await fieldOf(part, maxFieldBytes)
-        fields[name] = name in fields ? [fields[name], value].flat() : value
+      for await (const part of request.body ? readParts(request, signal) : []) {
+        if (part.fileName === undefined) await takeField(part, form, rules.maxFieldsBytes)
+        else await takeFile(part, form, rules, store)
       }
       signal.throwIfAborted()
-      return { ...form, errors: addErrors(form.errors, textErrors(fields)) }
+      return { ...form, errors: addErrors(form.errors, listTextErrors(form.fields)) }
     } catch (error) {
-      // A file may have been stored before the rest of the form was read.
+      // Some files may have been stored before the error.
       await discardFiles(dependencies, form.files)
       throw error
     }

@@ -13,8 +13,8 @@ const TYPES = new Map<string, string>(
 export const serveAsset = operation({
   route: 'GET /assets/images/:file',
   tag: 'Assets',
-  summary: 'Get an image',
-  description: 'Anyone may. An image never changes: keep it for as long as you like.',
+  summary: 'Download an image',
+  description: 'Returns an image. No token is needed. Images never change and can be cached forever.',
   scope: null,
   params: Type.Object({ file: Type.String({ examples: ['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10.png'] }) }),
   etag: 'read',
@@ -35,10 +35,12 @@ export const serveAsset = operation({
       'content-security-policy': SANDBOX,
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
-      // As a page of its own an SVG could run scripts; as an image in a page it can't, and this does not hinder that.
+      // An SVG that is opened as a page could run scripts, so it is downloaded instead. This header does
+      // not affect an SVG that is an image in a page, where scripts cannot run.
       ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
     })
-    // Only now: what is not there is 404, whatever If-None-Match says (RFC 9110, 13.2.1).
+    // Reads If-None-Match only after the file was found, because a missing file must be a 404, not a 304
+    // (RFC 9110, 13.2.1).
     if (!isKnown(request, etag)) return sendFile(call, stored)
     closeFile(stored)
     return void reply.code(304)

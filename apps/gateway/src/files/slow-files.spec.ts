@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { eventually } from '@leadwire/test-kit'
-import { type RunningGateway, startGateway } from '../gateway.fixture'
+import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
 const PATH = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10/attachments'
 const MEBIBYTE = 1024 * 1024
@@ -10,15 +10,18 @@ const MEBIBYTE = 1024 * 1024
 let gateway: RunningGateway
 let port: number
 let sockets: Socket[]
-/** Uploads that files-service was sent, and whether each was broken off. */
+/** The uploads that files-service received. */
 let uploads: IncomingMessage[]
 let answerFiles: RequestListener
 
-const start = async (uploadLimits: { idleMs?: number; totalMs?: number }, config = {}) => {
+const start = async (
+  { writeStallMs, ...uploadLimits }: { idleMs?: number; totalMs?: number; writeStallMs?: number },
+  config = {},
+) => {
   gateway = await startGateway(
     {
       leads: {
-        checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
+        retrieveLeads: retrieveAllBut(),
       },
       attachments: {
         attachFile: async () => ({ body: Buffer.from('{"data":{}}') }),
@@ -37,7 +40,7 @@ const start = async (uploadLimits: { idleMs?: number; totalMs?: number }, config
         answerFiles(request, response)
       },
     },
-    { uploadLimits, config },
+    { uploadLimits, writeStallMs, config },
   )
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   port = (gateway.app.server.address() as AddressInfo).port
@@ -60,7 +63,7 @@ const open = (head: string) => {
   return socket
 }
 
-/** The head of an upload and the beginning of its file. */
+/** Sends the head of an upload and the beginning of its file. */
 const beginUpload = (start = 'hello') => {
   const socket = open(`POST ${PATH}`)
   socket.write('Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: 20000000\r\n\r\n')
@@ -69,7 +72,7 @@ const beginUpload = (start = 'hello') => {
   return socket
 }
 
-const answerOf = async (socket: Socket) => {
+const readResponse = async (socket: Socket) => {
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk
@@ -84,7 +87,7 @@ const TOO_SLOW = { type: '/problems#timeout', title: 'Request Timeout', status: 
 
 test('a client that falls silent in its file is a 408, and nothing is left of the upload', async () => {
   await start({ idleMs: 600 })
-  const { status, body } = await answerOf(beginUpload())
+  const { status, body } = await readResponse(beginUpload())
   expect([status, body]).toEqual([408, expect.objectContaining(TOO_SLOW)])
   await eventually(() => expect(uploads[0]).toMatchObject({ aborted: true }))
 })
@@ -95,7 +98,7 @@ test('a client that falls silent before its file is a 408', async () => {
   socket.write(
     'Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: 1000\r\n\r\n--XX\r\nContent-',
   )
-  expect(await answerOf(socket)).toMatchObject({ status: 408, body: TOO_SLOW })
+  expect(await readResponse(socket)).toMatchObject({ status: 408, body: TOO_SLOW })
   expect(uploads).toEqual([])
 })
 
@@ -103,7 +106,7 @@ test('a client that sends a byte now and then is a 408 when its time is over', a
   await start({ idleMs: 10_000, totalMs: 500 })
   const socket = beginUpload()
   const timer = setInterval(() => socket.write('x'), 50)
-  const answer = await answerOf(socket)
+  const answer = await readResponse(socket)
   clearInterval(timer)
   expect(answer).toMatchObject({ status: 408, body: TOO_SLOW })
   await eventually(() => expect(uploads[0]).toMatchObject({ aborted: true }))
@@ -115,7 +118,7 @@ test('a files-service that takes no bytes is a 504: the client was not slow', as
   const socket = beginUpload()
   const chunk = Buffer.alloc(MEBIBYTE, 'x')
   for (let sent = 0; sent < 15; sent += 1) socket.write(chunk)
-  expect(await answerOf(socket)).toMatchObject({ status: 504, body: { type: '/problems#late' } })
+  expect(await readResponse(socket)).toMatchObject({ status: 504, body: { type: '/problems#late' } })
 })
 
 test('a files-service that does not answer is a 504 for an upload, and a 503 for a download', async () => {
@@ -134,7 +137,7 @@ test('an account has a limit of uploads at once; beyond it one is refused, and w
   await start({}, { ACCOUNT_MAX_UPLOADS: 3 })
   const slow = [beginUpload(), beginUpload(), beginUpload()]
   await eventually(() => expect(uploads).toHaveLength(3))
-  expect(await answerOf(beginUpload())).toMatchObject({
+  expect(await readResponse(beginUpload())).toMatchObject({
     status: 429,
     retryAfter: '5',
     body: {
@@ -151,7 +154,7 @@ test('an account has a limit of uploads at once; beyond it one is refused, and w
 })
 
 test('the connection of a client that takes nothing of its download is closed', async () => {
-  await start({ idleMs: 300 })
+  await start({ writeStallMs: 300 })
   let closed = false
   answerFiles = (_request, response) => {
     response.on('close', () => {

@@ -1,17 +1,17 @@
-import { type HealthCheck, type Lifecycle, readinessOf } from '@leadwire/service-kit'
+import { enumeration } from '@leadwire/requests'
+import { type HealthCheck, type Lifecycle, listFailedChecks } from '@leadwire/service-kit'
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import { PUBLIC, problemResponse } from '../api/describe-operation'
 import { REQUEST_ID } from '../api/headers'
 import { named } from '../api/schemas'
-import { oneOf } from '../validation/fields'
 
-const Alive = named('Alive', { status: oneOf(['alive']) })
-const Ready = named('Ready', { status: oneOf(['ready']) })
+const Alive = named('Alive', { status: enumeration(['alive']) })
+const Ready = named('Ready', { status: enumeration(['ready']) })
 const NotReady = named('NotReady', {
-  status: oneOf(['not ready']),
+  status: enumeration(['not ready']),
   missing: Type.Array(Type.String(), {
-    description: 'What is unavailable.',
+    description: 'Names of the unavailable services, or `draining` during shutdown.',
     examples: [['leads-service']],
   }),
 })
@@ -25,7 +25,10 @@ const answer = (description: string, schema: TObject) => ({
 const describeCheck = (operationId: string, summary: string, description: string, response: object) => {
   const schema: FastifySchema = {
     ...PUBLIC,
-    ...{ operationId, summary, description, tags: ['Health'] },
+    operationId,
+    summary,
+    description,
+    tags: ['Health'],
     response: { ...response, 400: problemResponse('bad-request') },
   }
   return { schema }
@@ -37,19 +40,22 @@ export const serveHealth = (
 ): void => {
   const live = describeCheck(
     'checkLiveness',
-    'Is the process alive?',
-    'Answers as long as the process runs, whatever else is unavailable.',
-    { 200: answer('It is.', Alive) },
+    'Check liveness',
+    'Responds while the process runs, even if other services are unavailable.',
+    { 200: answer('The process is alive.', Alive) },
   )
   app.get('/healthz', live, async () => ({ status: 'alive' }))
   const ready = describeCheck(
     'checkReadiness',
-    'Can it serve?',
-    'Asks each service behind the API. For load balancers.',
-    { 200: answer('It can.', Ready), 503: answer('It can not, for now.', NotReady) },
+    'Check readiness',
+    'Checks each service behind the API. For load balancers.',
+    {
+      200: answer('The API is ready.', Ready),
+      503: answer('The API is not ready. Try again later.', NotReady),
+    },
   )
   app.get('/readyz', ready, async (_request, reply) => {
-    const missing = await readinessOf(checks, lifecycle)
+    const missing = await listFailedChecks(checks, lifecycle)
     if (missing.length === 0) return { status: 'ready' }
     return reply.code(503).send({ status: 'not ready', missing })
   })

@@ -1,11 +1,13 @@
 import { ServiceError } from '@leadwire/service-kit'
-import type { InjectOptions } from 'fastify'
+import type { InjectOptions, LightMyRequestResponse } from 'fastify'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const PAGE = 'https://app.example.test'
+const FORM_PAGE = 'https://www.example.test'
 
 const behind = {
+  accounts: { findOrigin: async ({ origin }: { origin: string }) => ({ found: origin === FORM_PAGE }) },
   leads: {
     retrieveLeads: async ({ leads }: { leads: object[] }) => ({
       results: leads.map(() => ({
@@ -31,14 +33,14 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([listed.stop(), open.stop(), closed.stop()]))
 
-const preflight = (gateway: RunningGateway, url = LEAD, origin = PAGE) =>
+const preflight = (gateway: RunningGateway, url = LEAD, origin = PAGE, asked = 'if-match') =>
   gateway.app.inject({
     method: 'OPTIONS',
     url,
     headers: {
       origin,
       'access-control-request-method': 'PATCH',
-      'access-control-request-headers': 'if-match',
+      'access-control-request-headers': asked,
     },
   })
 
@@ -54,11 +56,49 @@ test.each([
     'access-control-allow-origin': PAGE,
     'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
     'access-control-allow-headers':
-      'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent',
+      'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent, if-match',
     'access-control-max-age': '7200',
     vary: 'Origin',
   })
   expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
+})
+
+const ADDED_HEADERS =
+  'authorization,baggage,content-type,sentry-trace,tracestate,x-b3-traceid,x-csrf-token,x-requested-with'
+
+const isAllowed = (answer: LightMyRequestResponse, header: string) =>
+  String(answer.headers['access-control-allow-headers'])
+    .toLowerCase()
+    .split(/\s*,\s*/)
+    .includes(header)
+
+test.each([
+  ['a listed page', LEAD, PAGE, () => listed],
+  ['any page, where all are allowed', LEAD, 'https://any.example.test', () => open],
+  ['a page of a publishable token', '/leads', FORM_PAGE, () => listed],
+  ['a page of a publishable token, without the setting', '/leads', FORM_PAGE, () => closed],
+  ['a page of a publishable token', '/capture/form', FORM_PAGE, () => closed],
+])('%s may send to %s the headers that libraries add', async (_what, url, origin, find) => {
+  const answer = await preflight(find(), url, origin, ADDED_HEADERS)
+  expect(answer.headers['access-control-allow-origin']).toMatch(/^(\*|https:.*)$/)
+  expect(ADDED_HEADERS.split(',').filter((header) => !isAllowed(answer, header))).toEqual([])
+})
+
+test.each([
+  ['a page of a publishable token', FORM_PAGE, FORM_PAGE],
+  ['a page from elsewhere', 'https://evil.example.test', undefined],
+])('the response to a preflight of %s says that it depends on the origin', async (_what, origin, allowed) => {
+  for (const url of ['/leads', '/capture/form']) {
+    const { headers } = await preflight(closed, url, origin)
+    expect([headers['access-control-allow-origin'], headers.vary]).toEqual([allowed, 'Origin'])
+  }
+})
+
+test('a preflight that asks for no header, or for strange ones, is answered', async () => {
+  for (const asked of ['', ' , ', '*', 'é', 'x'.repeat(8000)]) {
+    const { statusCode } = await preflight(listed, LEAD, PAGE, asked)
+    expect(statusCode).toBe(204)
+  }
 })
 
 test('a page from elsewhere is not allowed', async () => {
@@ -107,7 +147,8 @@ test('OPTIONS that is no preflight is answered as any other method', async () =>
   ] as const) {
     const answer = await listed.app.inject({ method: 'OPTIONS', url, headers: { origin: PAGE } })
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([
-      ...[status, 'application/problem+json; charset=utf-8'],
+      status,
+      'application/problem+json; charset=utf-8',
     ])
   }
   expect((await listed.app.inject({ method: 'PUT', url: '/nowhere' })).statusCode).toBe(404)

@@ -3,12 +3,23 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 const OPTIONS = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  allowedHeaders:
-    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent',
   exposedHeaders:
     'ETag, Retry-After, X-Request-Id, Idempotency-Replayed, Token-Expires-At, Allow, RateLimit, RateLimit-Policy',
-  // Chromium's maximum.
+  // In seconds. The maximum that Chromium accepts.
   maxAge: 7200,
+}
+
+const KNOWN_HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent'
+
+/**
+ * Returns the request headers that a page may send: the known headers, and all headers that the preflight
+ * asks for. Libraries add headers for tracing and CSRF. All headers are safe, because the API uses no
+ * cookies.
+ */
+const allowHeaders = ({ headers }: FastifyRequest): string => {
+  const asked = headers['access-control-request-headers']
+  return asked ? `${KNOWN_HEADERS}, ${asked}` : KNOWN_HEADERS
 }
 
 const isPreflight = ({ method, headers }: FastifyRequest) =>
@@ -16,12 +27,12 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
   headers.origin !== undefined &&
   headers['access-control-request-method'] !== undefined
 
-// What publishable tokens are used at.
+// The paths that accept publishable tokens.
 const CAPTURES = /^\/(leads|capture\/[^/?]+(\/stamp)?)\/?(\?|$)/
 
 /**
- * Answers the preflights of pages whose origin a publishable token names. Call it before `allowOrigins`, which answers those of other
- * pages too.
+ * Responds to preflights from the origins of publishable tokens. Call it before `allowOrigins`, which would
+ * respond to these preflights too.
  */
 export const answerCapturePreflights = (
   app: FastifyInstance,
@@ -29,12 +40,14 @@ export const answerCapturePreflights = (
 ): void => {
   app.addHook('onRequest', (request, reply, done) => {
     if (!isPreflight(request) || !CAPTURES.test(request.url)) return done()
+    // A cache must not serve this response, even a refusal, to a page of another origin.
+    reply.header('vary', 'Origin')
     isKnown(request, reply).then((known) => {
       if (!known) return done()
       reply.code(204).headers({
         'access-control-allow-origin': request.headers.origin,
         'access-control-allow-methods': 'GET, POST',
-        'access-control-allow-headers': OPTIONS.allowedHeaders,
+        'access-control-allow-headers': allowHeaders(request),
         'access-control-max-age': OPTIONS.maxAge,
       })
       reply.send()
@@ -43,14 +56,21 @@ export const answerCapturePreflights = (
 }
 
 /**
- * Lets pages of `origins` use the API (CORS); `*` stands for all. Call it before all hooks and routes: a page cannot read an error
- * that an earlier hook throws, and the route that it adds is no address of the API.
+ * Lets pages of `origins` use the API (CORS); `*` allows all. Call this function before you add hooks that
+ * may refuse a request, because a page cannot read an error that an earlier hook throws. Call it before
+ * `recordMethods`, because the CORS plugin adds a route that is not part of the API.
  */
 export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
   const origin = origins.includes('*') ? '*' : origins
   const delegator: FastifyCorsOptionsDelegateCallback = (request, answer) =>
-    answer(null, { ...OPTIONS, origin, preflight: isPreflight(request) })
-  // Called, not registered: hooks of a registered plugin would come after all hooks that are added here.
+    answer(null, {
+      ...OPTIONS,
+      allowedHeaders: allowHeaders(request),
+      origin,
+      preflight: isPreflight(request),
+    })
+  // Calls the plugin instead of registering it, because the hooks of a registered plugin would run after all
+  // hooks of `app` itself.
   cors(app, { delegator }, (error) => {
     if (error) throw error
   })

@@ -5,10 +5,12 @@ import { notFound, ProblemError } from './problem'
 type Address = { url: string; methods: Set<string> }
 
 /**
- * Records the methods of each address; call it before routes are added. A route for each of the other methods would do, too: some
- * 3,000, which take a third of the processor time of a start, and 17 MiB.
- * @param options those of the app's router
- * @returns why a request has no route, or one of another address: PATCH /leads/statuses is none of a lead
+ * Records the methods of each path, for 405 responses. Call it before routes are added. Does not add routes
+ * for the methods that a path lacks, because these 3,000 routes would take 17 MiB, and a third of the
+ * processor time at startup.
+ * @param options the options of the app's router
+ * @returns the function that returns the error of a request without a route. A request that matches only the
+ * route of another path gets an error too: PATCH /leads/statuses matches the route of a lead.
  */
 export const recordMethods = (
   app: FastifyInstance,
@@ -27,6 +29,6 @@ export const recordMethods = (
     if (!address) return notFound()
     if (address.url === routeOptions.url) return undefined
     const allow = [...address.methods].sort().join(', ')
-    return new ProblemError('method-not-allowed', `This address takes ${allow}.`, { allow })
+    return new ProblemError('method-not-allowed', `This path supports only ${allow}.`, { allow })
   }
 }

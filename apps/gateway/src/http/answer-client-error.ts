@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { PROBLEM_TYPE, PROBLEMS, problem, problemJson } from '@leadwire/service-kit'
+import { createProblem, PROBLEM_TYPE, PROBLEMS, problemJson } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
-import { knownProblem } from './problem'
+import { findLibraryProblem } from './problem'
 
 const LINGER_MS = 2000
 
 const responses = new WeakMap<Socket, ServerResponse>()
 
-/** Remembers which response is in flight on which connection. */
+/** Records which response is in flight on each connection. */
 export const trackResponses = (app: FastifyInstance): void => {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     responses.set(raw.socket, reply.raw)
@@ -17,22 +17,24 @@ export const trackResponses = (app: FastifyInstance): void => {
   })
 }
 
-/** Answers a request that Node's HTTP parser refused with a problem document, on the bare socket. */
+/** Responds to a request that Node's HTTP parser refused. Writes a problem document to the bare socket. */
 export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  // A second response would be read as part of the body of one that has begun.
+  // If a response has begun, the client would read a second response as part of the first response's body.
   const response = responses.get(socket)
-  // Node detaches a finished response from its socket.
+  // Node detaches a finished response from its socket, so a response without a socket is no longer in flight.
   const begun = response?.headersSent && response.socket !== null
   if (error.code === 'ECONNRESET' || !socket.writable || begun) {
     socket.destroy()
     return
   }
-  const refused = knownProblem(error) ?? problem('bad-request', 'The request is not well-formed HTTP.')
+  const refused =
+    findLibraryProblem(error) ?? createProblem('bad-request', 'The request is not well-formed HTTP.')
   const requestId = randomUUID()
   const body = problemJson(refused, requestId)
-  // Node's parser reads on after a request that timed out, which must not be handled after all.
+  // Stops Node's parser, which continues after a time-out and could still pass the request to a handler.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.pause()
-  // Closing at once would reset the connection under a client that is still sending, and lose the response.
+  // Closing at once would reset the connection while the client is still sending, and the client would lose
+  // the response.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(
     [

@@ -3,9 +3,9 @@ import type { UpdateLeadRequest } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
-// The plugin compresses short bodies in one go and streams long ones.
+// The plugin compresses a short body at once and streams a long one.
 const LENGTHS = [2000, 100_000]
-const bodyOf = (length: number) => JSON.stringify({ data: { text: 'lead '.repeat(length / 5) } })
+const buildBody = (length: number) => JSON.stringify({ data: { text: 'lead '.repeat(length / 5) } })
 
 let body: string
 let updates: UpdateLeadRequest[]
@@ -21,7 +21,6 @@ const behind = {
         },
       })),
     }),
-    checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
     updateLead: async (request: UpdateLeadRequest) => {
       updates.push(request)
       return { body: Buffer.from(body), etag: '"4-77"' }
@@ -36,7 +35,7 @@ beforeAll(async () => {
   plain = await startGateway(behind)
 })
 beforeEach(() => {
-  body = bodyOf(LENGTHS[0]!)
+  body = buildBody(LENGTHS[0]!)
   updates = []
 })
 afterAll(() => Promise.all([gateway.stop(), plain.stop()]))
@@ -52,7 +51,7 @@ test.each(
     ['gzip', 'gzip', length] as const,
   ]),
 )('JSON is sent as %s for Accept-Encoding: %s (%i bytes)', async (encoding, accept, length) => {
-  body = bodyOf(length)
+  body = buildBody(length)
   const answer = await get(accept)
   expect(answer.headers).toMatchObject({
     'content-type': 'application/json; charset=utf-8',

@@ -1,17 +1,17 @@
 import compress from '@fastify/compress'
 import type { FastifyInstance, onSendHookHandler } from 'fastify'
-import { etagOfEncoding } from './entity-tags'
+import { addEncoding } from './entity-tags'
 
 const JSON_TYPE = /^application\/(problem\+)?json\b/
 
-// Two encodings of a body must not have the same strong tag (RFC 9110, 8.8.3.3).
+// Two encodings of a body must not share a strong entity tag (RFC 9110, 8.8.3.3).
 const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   const encoding = reply.getHeader('content-encoding')
   const etag = reply.getHeader('etag')
-  // A 304 has the tag of what the client has.
+  // A 304 already has the tag that the client sent, with its encoding.
   if (reply.statusCode === 304) reply.removeHeader('content-encoding')
   else if (typeof encoding === 'string' && typeof etag === 'string')
-    reply.header('etag', etagOfEncoding(etag, encoding))
+    reply.header('etag', addEncoding(etag, encoding))
   const vary = String(reply.getHeader('vary') ?? '')
   if (!vary.includes('accept-encoding'))
     reply.header('vary', vary === '' ? 'accept-encoding' : `${vary}, accept-encoding`)
@@ -24,12 +24,13 @@ export const compressJson = async (scope: FastifyInstance): Promise<void> => {
     encodings: ['br', 'gzip'],
     customTypes: JSON_TYPE,
     threshold: 1024,
-    // A compressed body of a request is 415.
+    // The API refuses compressed request bodies with 415 (`readBodies`).
     globalDecompression: false,
   })
   scope.addHook('onRoute', (route) => {
     const hooks = [route.onSend ?? []].flat()
-    // Fastify's own hook for HEAD removes the body. It has to be the last, so that HEAD has the headers of GET.
+    // Moves Fastify's own hook for HEAD, which removes the body, to the end, so that HEAD gets the same
+    // headers as GET.
     const [takeBody, ...others] = route.method === 'HEAD' ? hooks : [undefined, ...hooks]
     route.onSend = [...others, tagEncoding, ...(takeBody ? [takeBody] : [])] as onSendHookHandler[]
   })

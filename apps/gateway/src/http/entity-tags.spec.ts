@@ -5,8 +5,14 @@ import { type RunningGateway, startGateway } from '../gateway.fixture'
 const LEAD = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const ETAG = '"3-77"'
 const NEW_LEAD = {
-  ...{ name: 'Windows', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' },
-  ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+  name: 'Windows',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  phone: '020 7946 0123',
+  postcode: 'SW1A 1AA',
+  referrer: 'Website',
+  status: 'open',
 }
 
 let etag: string | undefined
@@ -32,7 +38,6 @@ const behind = {
         throw new ServiceError('precondition_failed', 'The lead was changed.')
       return { body, etag }
     },
-    checkReferences: async () => ({ leadMissing: false, userMissing: false, missingImageIds: [] }),
   },
 }
 
@@ -84,7 +89,7 @@ test.each([
     expect([answer.statusCode, answer.body]).toEqual([304, ''])
     expect(answer.headers).toMatchObject({ etag: ETAG, 'cache-control': 'no-store' })
     expect(answer.headers).toMatchObject({ 'x-request-id': expect.any(String) })
-    // If there is one, it is that of the whole response.
+    // A response to HEAD has the Content-Length of the whole body.
     expect(answer.headers['content-length']).toBe(method === 'HEAD' ? String(body.length) : undefined)
   }
 })
@@ -142,7 +147,7 @@ test.each<[string | undefined, string[] | undefined]>([
   ['*', ['*']],
   ['"3-77"', ['"3-77"']],
   ['"3-77" , "a,b",', ['"3-77"', '"a,b"']],
-  // Compared strongly, a weak tag is like no other.
+  // A weak tag never matches in a strong comparison.
   ['W/"3-77"', []],
   ['W/"2-77", "3-77"', ['"3-77"']],
 ])('If-Match: %s is passed on', async (header, etags) => {

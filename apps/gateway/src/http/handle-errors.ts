@@ -1,48 +1,69 @@
 import type { IncomingMessage } from 'node:http'
-import { type Logger, PROBLEM_TYPE, ServiceError, TooBusy } from '@leadwire/service-kit'
+import {
+  type Logger,
+  limitRepeats,
+  PROBLEM_TYPE,
+  type Problem,
+  problemJson,
+  ServiceError,
+  TooBusy,
+} from '@leadwire/service-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { notFound, type Problem, ProblemError, problemJson, problemOf } from './problem'
+import { findProblem, notFound, ProblemError } from './problem'
+import { refuseMediaType } from './refuse-media-type'
 import { decodePercent } from './utf8'
 
-// A read that timed out has changed nothing, and may be sent again.
-const problemOfRequest = (error: unknown, { method }: FastifyRequest): Problem => {
-  const found = problemOf(error)
+const isMediaTypeRefusal = (error: unknown): boolean =>
+  error instanceof Error && (error as { code?: unknown }).code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE'
+
+const findRequestProblem = (error: unknown, request: FastifyRequest): Problem => {
+  const { method } = request
+  const found = findProblem(isMediaTypeRefusal(error) ? refuseMediaType(request) : error)
   const isRead = method === 'GET' || method === 'HEAD'
-  return isRead && found.kind === 'late' ? problemOf(new ServiceError('unavailable', found.detail)) : found
+  // A read that timed out has changed nothing, so the client may repeat it.
+  return isRead && found.kind === 'late' ? findProblem(new ServiceError('unavailable', found.detail)) : found
 }
 
-/** Answers an error with its problem document, and logs those that are not the client's. */
-export const answerError =
-  (logger: Logger) => (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const problem = problemOfRequest(error, request)
-    // There may be thousands of refusals under load; batchers and fair queues count them.
-    if (problem.status >= 500 && !(error instanceof TooBusy)) {
-      // A dependency that is unavailable comes back; every other error is a bug.
-      const level = problem.status === 500 ? 'error' : 'warn'
-      logger[level]({ err: error, request_id: request.id }, 'request failed')
-    }
+/**
+ * Makes the handler that responds to an error with a problem document. Logs errors that the client did not
+ * cause. Counts repeats of a 503 or 504 instead of logging each, because an unavailable service fails every
+ * request.
+ */
+export const answerError = (logger: Logger) => {
+  const failures = limitRepeats(logger)
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const problem = findRequestProblem(error, request)
+    const { url: route } = request.routeOptions
+    if (problem.status === 500) logger.error({ err: error, route, request_id: request.id }, 'request failed')
+    // Batchers and fair queues count their own refusals (TooBusy).
+    else if (problem.status > 500 && !(error instanceof TooBusy))
+      failures.warn({ err: error, route, request_id: request.id }, 'request failed')
     return reply
       .code(problem.status)
       .headers({ ...problem.headers, 'content-type': PROBLEM_TYPE, 'x-request-id': request.id })
       .send(problemJson(problem, request.id))
   }
+}
 
 const expectsTooMuch = ({ headers, raw }: FastifyRequest) =>
   headers.expect !== undefined && raw.httpVersion === '1.1' && !/\b100-continue\b/i.test(headers.expect)
 
 const badRequest = (detail: string) => new ProblemError('bad-request', detail)
 
-const problemWith = (request: FastifyRequest): ProblemError | undefined => {
+const refuseRequest = (request: FastifyRequest): ProblemError | undefined => {
   const { httpVersion } = request.raw
   // A first line without a version is HTTP/0.9, which has no headers.
   if (httpVersion === '0.9') return badRequest('The request is not well-formed HTTP.')
   if (expectsTooMuch(request))
-    return new ProblemError('expectation-failed', 'The only expectation that can be met is 100-continue.')
+    return new ProblemError(
+      'expectation-failed',
+      'The Expect header may only be 100-continue. Omit any other value.',
+    )
   if (request.headers.host === undefined && httpVersion !== '1.0')
     return badRequest('The request has no Host header.')
-  const repeated = repeatedHeader(request.raw)
+  const repeated = findRepeatedHeader(request.raw)
   if (repeated) return badRequest(`The request has more than one ${repeated} header.`)
-  // The router refuses a path that is not UTF-8.
+  // Only the query is checked here, because the router refuses a path that is not UTF-8.
   const query = request.url.indexOf('?')
   return query >= 0 && decodePercent(request.url.slice(query)) === undefined
     ? badRequest('The query is not well-formed UTF-8.')
@@ -51,8 +72,8 @@ const problemWith = (request: FastifyRequest): ProblemError | undefined => {
 
 const SINGLE = ['Host', 'Authorization'] as const
 
-// Node takes the first of several, and a proxy before it may have taken another (RFC 9112, 3.2).
-const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
+// Repeats are refused, because Node uses the first header, and a proxy may have used another (RFC 9112, 3.2).
+const findRepeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
   SINGLE.find((single) => {
     let count = 0
     for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -62,18 +83,19 @@ const repeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
     return count > 1
   })
 
-/** @param misrouted why a request has no route */
+/** Installs the error handlers. `misrouted` returns the error of a request without a route. */
 export const handleErrors = (
   app: FastifyInstance,
   logger: Logger,
   misrouted: (request: FastifyRequest) => ProblemError | undefined,
 ): void => {
   app.setErrorHandler(answerError(logger))
-  // Without a listener Node answers 417 itself, without a document.
+  // If no listener were added, Node itself would respond with 417, without a problem document.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  // Before the body is read: at an unknown address its type and size do not matter.
+  // Runs before the body is read, because a request to an unknown path is a 404 whatever the type and the
+  // size of its body.
   app.addHook('onRequest', (request, _reply, done) => {
-    done(misrouted(request) ?? problemWith(request))
+    done(misrouted(request) ?? refuseRequest(request))
   })
   app.setNotFoundHandler(async () => {
     throw notFound()

@@ -1,6 +1,6 @@
-import { type ErrorCode, ServiceError } from '@leadwire/service-kit'
+import { createLogger, type ErrorCode, ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { PROBLEMS } from './problem'
+import { DOCUMENTED_PROBLEMS } from './problem-help'
 
 let gateway: RunningGateway
 let failure: Error
@@ -41,6 +41,8 @@ test.each<[ErrorCode, number, string]>([
   expect(response.statusCode).toBe(status)
   expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8')
   expect(response.headers['retry-after']).toBe(status === 503 ? '1' : undefined)
+  const challenge = status === 401 ? 'Bearer error="invalid_token"' : undefined
+  expect(response.headers['www-authenticate']).toBe(challenge)
   expect(response.body).not.toContain('inside story')
   const problem = response.json()
   expect(problem).toMatchObject({ title, status, request_id: response.headers['x-request-id'] })
@@ -59,12 +61,32 @@ test('a bug behind is a 500 that says nothing', async () => {
   expect(response.body).not.toContain('secret')
 })
 
+test('a service that stays unavailable is logged once for each route, with its repeats', async () => {
+  const lines: object[] = []
+  const logger = createLogger({ service: 'gateway', level: 'silent' })
+  logger.warn = (fields: object) => void lines.push(fields)
+  const unavailable = async () => {
+    throw new ServiceError('unavailable', 'Away.')
+  }
+  const other = await startGateway(
+    { leads: { updateLead: unavailable, listLeadHistory: unavailable } },
+    { logger },
+  )
+  const update = () => other.send({ method: 'PATCH', url: LEAD, payload: {} })
+  for (const response of await Promise.all([update(), update(), update()]))
+    expect(response.statusCode).toBe(503)
+  expect(lines).toEqual([expect.objectContaining({ route: '/leads/:reference' })])
+  await other.send({ url: `/manage${LEAD}/history` })
+  expect(lines).toHaveLength(2)
+  await other.stop()
+})
+
 test('every kind is explained at its type', async () => {
   const page = (await gateway.send({ url: '/problems' })).body
   const { type } = (await gateway.send({ url: '/nowhere' })).json()
   expect(page).toContain(`id="${type.split('#')[1]}"`)
-  for (const { meaning, mend } of Object.values(PROBLEMS))
-    for (const text of [meaning, mend]) expect(page.replace(/<\/?code>/g, '`')).toContain(text)
+  for (const { meaning, remedy } of Object.values(DOCUMENTED_PROBLEMS))
+    for (const text of [meaning, remedy]) expect(page.replace(/<\/?code>/g, '`')).toContain(text)
 })
 
 test.each([
@@ -107,11 +129,11 @@ test('a broken address is a 400', async () => {
 })
 
 test('a sane X-Request-Id is taken over, another is not', async () => {
-  const idOf = async (given: string) =>
+  const fetchRequestId = async (given: string) =>
     (await gateway.send({ url: '/nowhere', headers: { 'x-request-id': given } })).headers['x-request-id']
-  expect(await idOf('abc-123_X')).toBe('abc-123_X')
-  expect(await idOf('a b')).not.toBe('a b')
-  expect(await idOf('x'.repeat(129))).toHaveLength(36)
+  expect(await fetchRequestId('abc-123_X')).toBe('abc-123_X')
+  expect(await fetchRequestId('a b')).not.toBe('a b')
+  expect(await fetchRequestId('x'.repeat(129))).toHaveLength(36)
 })
 
 test('HEAD answers like GET without the body', async () => {

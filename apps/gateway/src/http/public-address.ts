@@ -3,15 +3,33 @@ import type { FastifyRequest } from 'fastify'
 
 const HOST = /^[A-Za-z0-9._-]{1,253}(?::\d{1,5})?$|^\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?$/
 
-const hostOf = (request: FastifyRequest): string => {
+/** Returns a host as it is written in a URL. */
+const bracketIpv6 = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host)
+
+const readHost = (request: FastifyRequest): string => {
   if (HOST.test(request.host)) return request.host
-  // HTTP/1.0 needs no Host header, and a malformed one must not get into addresses.
+  // HTTP/1.0 requires no Host header, and a malformed Host must not appear in URLs.
   const { localAddress = '127.0.0.1', localPort } = request.raw.socket
-  return `${isIP(localAddress) === 6 ? `[${localAddress}]` : localAddress}:${localPort}`
+  return `${bracketIpv6(localAddress)}:${localPort}`
 }
 
-/** The address of the API, without a slash at its end: the configured one, else the request's own. */
-export const publicAddress =
+/**
+ * Returns the base URL of the API, without a trailing slash, for data that is stored or sent elsewhere:
+ * events, saved responses, exports, links. The URL must not depend on a header, because receivers send
+ * their tokens to the URLs in signed events. Without PUBLIC_URL, returns the gateway's own address, because
+ * the gateway then listens only on loopback.
+ */
+export const findConfiguredAddress = (config: {
+  PUBLIC_URL: string | undefined
+  HOST: string
+  PORT: number
+}): string => config.PUBLIC_URL ?? `http://${bracketIpv6(config.HOST)}:${config.PORT}`
+
+/**
+ * Makes the function that returns the base URL of the API, without a trailing slash, for a response that
+ * only its requester reads. The URL is PUBLIC_URL if set, otherwise the address that the request was sent to.
+ */
+export const createFindAddress =
   (publicUrl: string | undefined) =>
   (request: FastifyRequest): string =>
-    publicUrl ?? `${request.protocol === 'https' ? 'https' : 'http'}://${hostOf(request)}`
+    publicUrl ?? `${request.protocol === 'https' ? 'https' : 'http'}://${readHost(request)}`

@@ -1,59 +1,71 @@
 import { Readable } from 'node:stream'
 import { type AdvanceImportRequest, type ClaimedImport, type ImportRow, leadCost } from '@leadwire/contracts'
+import type { CreateCheck } from '@leadwire/requests'
 import { createLoops, type Logger, ServiceError } from '@leadwire/service-kit'
 import { closeFile } from '../api/send-file'
 import type { Clients } from '../clients/connect-clients'
-import { type CheckRow, importRow, LeadRow } from '../leads/lead-rows'
-import type { CreateCheck } from '../validation/checker'
+import { type CheckRow, ImportedLead, importRow } from '../leads/lead-rows'
 import { csvRows } from './rows/csv-rows'
+import { collectIgnored } from './rows/ignored-columns'
 import { ndjsonRows } from './rows/ndjson-rows'
 import { UnreadableFile } from './rows/rows'
 
-/** After so long another account's import is claimed. */
+/** After this time the worker releases the import, so that another account's import can be claimed. */
 const SLICE_MS = 3000
 
-/** The rows of one transaction, for which the next create of the account waits. */
+/**
+ * The maximum number of rows in one transaction. Small, because other creates of the account wait for the
+ * transaction to end.
+ */
 const BATCH_ROWS = 100
 const BATCH_COST = 300
 
 interface WorkerDeps {
   clients: Pick<Clients, 'imports' | 'files'>
   check: CheckRow
+  timeZone: string
   stopping: AbortSignal
 }
 
-const costOf = ({ row }: ImportRow): number =>
+/** The text of a refused row is stored only up to this length. */
+const MAX_SOURCE_CHARACTERS = 256 * 1024
+
+const estimateCost = ({ row }: ImportRow): number =>
   row?.$case === 'lead' ? leadCost({ lead: row.value } as Parameters<typeof leadCost>[0]) : 1
 
 type Batch = Omit<AdvanceImportRequest, 'claim' | 'from'>
 
 /**
- * The rest of an import's file in batches of rows, each for one transaction. The last is finished, or says why the file can't be read
- * on. `bytes` begin at the import's position.
+ * Yields the rest of an import's file in batches of rows. Each batch is written in one transaction. The last
+ * batch has either `finished`, or `failure`: the reason why the rest cannot be read. `bytes` must begin at
+ * the import's position.
  */
-async function* batchesOf(
+async function* readBatches(
   claimed: ClaimedImport,
   bytes: Readable,
-  check: WorkerDeps['check'],
+  { check, timeZone }: Pick<WorkerDeps, 'check' | 'timeZone'>,
 ): AsyncGenerator<Batch> {
   const { columns, delimiter, position, fileSize, format } = claimed
   const header = { columns, delimiter }
-  const source = format === 'csv' ? csvRows(bytes, position, header) : ndjsonRows(bytes, position)
+  const ignored = collectIgnored(claimed.ignoredColumns)
+  const source =
+    format === 'csv' ? csvRows(bytes, position, { header, ignored }) : ndjsonRows(bytes, position, ignored)
   let to = position
   let rows: ImportRow[] = []
   let cost = 0
   const batch = (over: Partial<Batch> = {}): Batch => {
-    const taken = { to, rows, ...header, finished: false, ...over }
+    const taken = { to, rows, ...header, ignoredColumns: ignored.list(), finished: false, ...over }
     rows = []
     cost = 0
     return taken
   }
   try {
     for await (const row of source) {
-      const checked = importRow(check, claimed.visitor!, row.read)
+      const checked = importRow(check, claimed.visitor!, row.read, timeZone)
+      const source = row.source()
       to = row.end
-      rows.push(checked)
-      cost += costOf(checked)
+      rows.push({ ...checked, source: source.length > MAX_SOURCE_CHARACTERS ? undefined : source })
+      cost += Math.max(estimateCost(checked), source.length / 1000)
       if (rows.length >= BATCH_ROWS || cost >= BATCH_COST) yield batch()
     }
     yield batch({ to: fileSize, finished: true })
@@ -63,36 +75,41 @@ async function* batchesOf(
   }
 }
 
-// These errors would come again with each attempt.
-const failureOf = (error: unknown): string | undefined => {
+// Returns the reason if the error would recur with every attempt, otherwise undefined. Even an internal error
+// may be temporary, such as a response of a proxy. The import is retried until it is 24 hours old.
+const describeLastingFailure = (error: unknown): string | undefined => {
   if (!(error instanceof ServiceError)) return undefined
-  if (error.code === 'not_found') return 'The file is no longer there.'
-  return /^(bad_request|internal)$/.test(error.code) ? 'Something went wrong on our side.' : undefined
+  if (error.code === 'not_found')
+    return 'The stored file of the import was deleted. Start another import with the file.'
+  return error.code === 'bad_request'
+    ? 'An internal error occurred. Report the ID of the import to the operator.'
+    : undefined
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
-  // No range starts at the end of a file.
+  // A range that starts at the end of the file would be invalid.
   position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
 
-/** Creates the next leads of an import. Resolves to whether the import has ended. */
-const advance = async ({ clients, check, stopping }: WorkerDeps, claimed: ClaimedImport) => {
-  const { claim, columns, delimiter } = claimed
+/** Creates the next leads of an import. Resolves with whether the import has ended. */
+const advance = async (deps: WorkerDeps, claimed: ClaimedImport) => {
+  const { clients, stopping } = deps
+  const { claim, columns, delimiter, ignoredColumns } = claimed
   const until = Date.now() + SLICE_MS
   let from = claimed.position
   let file: Awaited<ReturnType<typeof openRest>> | undefined
   try {
     file = await openRest(clients, claimed)
-    for await (const batch of batchesOf(claimed, file.bytes, check)) {
-      const { goingOn } = await clients.imports.advanceImport({ claim, from, ...batch })
-      if (!goingOn) return true
+    for await (const batch of readBatches(claimed, file.bytes, deps)) {
+      const { running } = await clients.imports.advanceImport({ claim, from, ...batch })
+      if (!running) return true
       from = batch.to
       if (stopping.aborted || Date.now() > until) break
     }
     return false
   } catch (error) {
-    const failure = failureOf(error)
+    const failure = describeLastingFailure(error)
     if (failure === undefined) throw error
-    const nothing = { from, to: from, rows: [], columns, delimiter, finished: false }
+    const nothing = { from, to: from, rows: [], columns, delimiter, ignoredColumns, finished: false }
     await clients.imports.advanceImport({ claim, ...nothing, failure })
     throw error
   } finally {
@@ -100,7 +117,10 @@ const advance = async ({ clients, check, stopping }: WorkerDeps, claimed: Claime
   }
 }
 
-/** Resolves to whether there was an import. After a failure its claim expires, and it is claimed again. */
+/**
+ * Claims an import and advances it. Resolves with whether an import was claimed. After a failure the claim
+ * expires, and the import is claimed again.
+ */
 const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
   const { imports, files } = deps.clients
   const { import: claimed } = await imports.claimImport({})
@@ -111,17 +131,21 @@ const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
   return true
 }
 
-/** Works on one import at a time. leads-service gives each import to one copy of the gateway, and takes its rows from no other. */
+/**
+ * Starts the worker, which works on one import at a time. leads-service assigns an import to one copy of
+ * the gateway at a time, and refuses its rows from all others.
+ */
 export const startImportWorker = ({
   clients,
   createCheck,
+  timeZone,
   logger,
-}: Pick<WorkerDeps, 'clients'> & { createCheck: CreateCheck; logger: Logger }) => {
+}: Pick<WorkerDeps, 'clients' | 'timeZone'> & { createCheck: CreateCheck; logger: Logger }) => {
   const loops = createLoops(logger)
-  const deps = { clients, check: createCheck(LeadRow), stopping: loops.signal }
+  const deps = { clients, check: createCheck(ImportedLead), timeZone, stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
     claimAndAdvance(deps).catch((error: unknown) => {
-      // Readiness reports a service that is unavailable.
+      // Logs nothing, because readiness reports an unavailable service.
       if (error instanceof ServiceError && error.code === 'unavailable') return 'pause'
       throw error
     }),

@@ -1,6 +1,6 @@
 import type { FindLeadsRequest, FindLeadsResponse } from '@leadwire/contracts'
+import { encodeCursor } from '@leadwire/requests'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { cursorOf } from '../validation/cursor'
 
 let gateway: RunningGateway
 let asked: FindLeadsRequest[]
@@ -45,7 +45,7 @@ test('a page has the fields of the interface, whether the total is capped, and a
   const page = (await get('status=open&per_page=10&page=2')).json()
   expect(Object.keys(page).slice(-2)).toEqual(['total_capped', 'next_cursor'])
   expect(page).toMatchObject({ current_page: 2, per_page: 10, last_page: 5, total: 45, total_capped: false })
-  expect(page.next_cursor).toBe(cursorOf('9'))
+  expect(page.next_cursor).toBe(encodeCursor('9'))
 })
 
 test('the addresses of pages keep what was asked for', async () => {
@@ -53,13 +53,11 @@ test('the addresses of pages keep what was asked for', async () => {
   const page = (await get(query)).json()
   const kept = new URL(page.next_page_url).searchParams
   expect(Object.fromEntries(kept)).toEqual({
-    ...{
-      per_page: '10',
-      status: 'open',
-      q: 'ada byron',
-      updated_since: '2026-11-21T09:30:00Z',
-      test: 'false',
-    },
+    per_page: '10',
+    status: 'open',
+    q: 'ada byron',
+    updated_since: '2026-11-21T09:30:00Z',
+    test: 'false',
     page: '2',
   })
   expect((await get(new URL(page.next_page_url).search.slice(1))).statusCode).toBe(200)
@@ -68,14 +66,14 @@ test('the addresses of pages keep what was asked for', async () => {
 
 test('a response with a cursor has data and the next cursor', async () => {
   found = { total: undefined }
-  expect((await get('cursor=')).body).toBe(`{"data":[{}],"next_cursor":"${cursorOf('9')}"}`)
+  expect((await get('cursor=')).body).toBe(`{"data":[{}],"next_cursor":"${encodeCursor('9')}"}`)
   expect(asked.at(-1)!.place).toEqual({ $case: 'cursor', value: '' })
-  expect(await askedBy(`cursor=${cursorOf('12')}`)).toMatchObject({
+  expect(await askedBy(`cursor=${encodeCursor('12')}`)).toMatchObject({
     place: { $case: 'cursor', value: '12' },
     perPage: 20,
   })
   found = { total: undefined, nextCursor: undefined }
-  expect((await get(`cursor=${cursorOf('12')}`)).json().next_cursor).toBeNull()
+  expect((await get(`cursor=${encodeCursor('12')}`)).json().next_cursor).toBeNull()
 })
 
 test.each([
@@ -127,6 +125,21 @@ test.each([
   expect(Object.keys(response.json().errors)).toEqual([field])
 })
 
+test.each([
+  'created_from=2026-11-21T09:30:00+01:00',
+  'created_to=2026-11-21T09:30:00.5+00:00',
+  'updated_since=%202026-11-21T09:30:00+0100',
+])('%s is told that its plus sign arrived as a space', async (query) => {
+  const { errors } = (await get(query)).json()
+  expect(Object.values(errors)).toEqual([
+    [
+      expect.stringMatching(
+        /^The [a-z ]+ is not a valid date\. .* The "\+" arrived as a space\. Write it as %2B\.$/,
+      ),
+    ],
+  ])
+})
+
 test('pages end where the total is capped, and the message names the cursor', async () => {
   found = { total: 10_000, totalCapped: true }
   expect((await get('status=open&page=500')).json()).toMatchObject({ total_capped: true, last_page: 500 })
@@ -160,7 +173,7 @@ test.each([
   expect(response.json().errors).toEqual({
     [name]: [
       expect.stringMatching(
-        `"${name.replace(/[[\]]/g, '.')}" is no parameter. There are: page, per_page, status`,
+        `The parameter "${name.replace(/[[\]]/g, '.')}" is not allowed. Allowed parameters: page, per_page, status`,
       ),
     ],
   })
@@ -170,9 +183,9 @@ test.each([
 test('every error of a query is reported at once', async () => {
   const response = await get('status=open&status=lost&page=1&page=2&_=1&referrer=Radio&q=%00&cursor=')
   expect(response.json().errors).toEqual({
-    status: ['The parameter status may be given once.'],
-    page: ['The parameter page may be given once.', 'The page can not be given with a cursor.'],
-    _: [expect.stringContaining('"_" is no parameter.')],
+    status: ['Send the parameter status only once.'],
+    page: ['Send the parameter page only once.', 'Send either page or cursor, not both.'],
+    _: [expect.stringContaining('The parameter "_" is not allowed.')],
     referrer: [expect.any(String)],
     q: [expect.any(String)],
   })

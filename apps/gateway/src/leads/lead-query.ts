@@ -1,83 +1,94 @@
 import { LEAD_STATUSES, type LeadFilters, postcodeBeginning, VISITOR_REFERRERS } from '@leadwire/contracts'
+import {
+  describe,
+  enumeration,
+  id,
+  instant,
+  integer,
+  partial,
+  text,
+  truncateInstant,
+} from '@leadwire/requests'
 import { type Static, Type } from '@sinclair/typebox'
-import { describe, id, instant, integer, oneOf, partial, text } from '../validation/fields'
-import { inMicroseconds } from '../validation/formats'
 
-/** The parameters of GET /leads beside the interface's `page`. */
+/** The parameters of GET /leads that extend the lead API, which defines only `page`. */
 export const LeadQuery = partial({
-  per_page: integer('How many leads a page has, or a response with `cursor`. By default 20.', 50, {
+  per_page: integer('Maximum number of leads in a page, or in a response with `cursor`. Default 20.', 50, {
     minimum: 1,
     maximum: 100,
   }),
-  status: oneOf(LEAD_STATUSES, 'Only those with this status.', 'open'),
-  referrer: oneOf(VISITOR_REFERRERS, 'Only those with this referrer.', 'Website'),
-  postcode: text('Only those whose postcode starts with this.', 'SW1A', { maxLength: 10 }),
-  created_from: instant('Only those created at this instant or later.'),
-  created_to: instant('Only those created before this instant.'),
+  status: enumeration(LEAD_STATUSES, 'Only leads with this status.', 'open'),
+  referrer: enumeration(VISITOR_REFERRERS, 'Only leads with this referrer.', 'Website'),
+  postcode: text('Only leads whose postcode starts with this text.', 'SW1A', { maxLength: 10 }),
+  created_from: instant('Only leads created at or after this time. ISO 8601 with an offset.'),
+  created_to: instant('Only leads created before this time. ISO 8601 with an offset.'),
   updated_since: instant(
-    'Only those created or changed at this instant or later; a list has the oldest change first.',
+    'Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.',
   ),
-  assigned_to: id('Only those assigned to the user with this id.'),
-  test: Type.Boolean(describe('Only test leads, or only the others.')),
+  assigned_to: id('Only leads assigned to the user with this ID.'),
+  test: Type.Boolean(describe('true: only test leads. false: only live leads.')),
   q: text(
-    'Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.',
+    'Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.',
     'ada',
     { maxLength: 100 },
   ),
   attribute: text(
-    'Only those that have this attribute: its key, a colon and its value as it is shown.',
+    'Only leads with this attribute: the key, a colon, and the value as shown in responses.',
     'utm_source:newsletter',
     { maxLength: 1065, format: 'attribute-filter' },
   ),
-  sort: oneOf(
+  sort: enumeration(
     ['-created_at', 'created_at', '-updated_at', 'updated_at'],
-    'The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`.',
+    'Sort order. A minus sign means newest first. Default `-created_at`, but `updated_at` if the query has `updated_since`.',
   ),
-  cursor: text('Leave it empty for the first leads; pass `next_cursor` for those that follow.', undefined, {
-    format: 'cursor',
-  }),
+  cursor: text(
+    'Selects reading by cursor instead of by page. Send an empty `cursor` to get the first leads, and then each `next_cursor` to get the next leads.',
+    undefined,
+    { format: 'cursor' },
+  ),
 })
 
 export type LeadQuery = Static<typeof LeadQuery>
 
-/** The filters, which an export has too. */
+/** The filters of GET /leads. GET /manage/exports accepts the same filters. */
 export const LeadFilterQuery = Type.Omit(LeadQuery, ['per_page', 'sort', 'cursor'])
 
-const wordsOf = (name: string): string[] =>
+const splitWords = (name: string): string[] =>
   name
     .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
     .toLowerCase()
     .split(/[^a-z]+/)
 
-// `page` is the interface's own parameter.
+// Excludes `page`, because the lead API defines this parameter.
 const WORDS = new Set(
-  ['filter', ...Object.keys(LeadQuery.properties).flatMap(wordsOf)].filter((word) => word !== 'page'),
+  ['filter', ...Object.keys(LeadQuery.properties).flatMap(splitWords)].filter((word) => word !== 'page'),
 )
 const SPELLINGS = new Set([
   'pagesize',
   'pagenumber',
-  ...Object.keys(LeadQuery.properties).map((name) => wordsOf(name).join('')),
+  ...Object.keys(LeadQuery.properties).map((name) => splitWords(name).join('')),
 ])
 
 /**
- * Whether a query has one of these parameters, perhaps in another spelling: `Status`, `status[]`, `filter[status]`, `since`, `perPage`,
- * `page[size]`. Without one the list is the interface's, which ignores unknown parameters.
+ * Returns whether a query has a parameter of `LeadQuery`, perhaps in another spelling: `Status`, `status[]`,
+ * `filter[status]`, `since`, `perPage`, `page[size]`. Without such a parameter, the list behaves as the given
+ * API says, and ignores unknown parameters.
  */
 export const asksMore = (query: Record<string, unknown>): boolean =>
   Object.keys(query).some((name) => {
-    const words = wordsOf(name)
+    const words = splitWords(name)
     return words.some((word) => WORDS.has(word)) || SPELLINGS.has(words.join(''))
   })
 
-const instantOf = (given: string | undefined) => given && inMicroseconds(given)
+const truncateIfGiven = (given: string | undefined) => given && truncateInstant(given)
 
 export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters => ({
   status: query.status,
   referrer: query.referrer,
   postcode: query.postcode && postcodeBeginning(query.postcode),
-  createdFrom: instantOf(query.created_from),
-  createdTo: instantOf(query.created_to),
-  updatedSince: instantOf(query.updated_since),
+  createdFrom: truncateIfGiven(query.created_from),
+  createdTo: truncateIfGiven(query.created_to),
+  updatedSince: truncateIfGiven(query.updated_since),
   assignedTo: query.assigned_to,
   test: query.test,
   q: query.q,

@@ -1,14 +1,19 @@
 import type { ImportRow, NewLead, Visitor } from '@leadwire/contracts'
+import {
+  addErrors,
+  type Body,
+  type Checked,
+  labelField,
+  nullable,
+  readPastInstant,
+  text,
+} from '@leadwire/requests'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { type TObject, Type } from '@sinclair/typebox'
-import type { Body, Checked } from '../validation/checker'
-import { addErrors } from '../validation/errors'
-import { nullable } from '../validation/fields'
-import { labelOf } from '../validation/messages'
-import { newVisitorLead, type VisitorFields, VisitorLead } from './visitor-lead'
+import { toVisitorLead, type VisitorFields, VisitorLeadBody } from './visitor-lead'
 
-const PROPERTIES = VisitorLead.properties
-const REQUIRED = VisitorLead.required as (keyof VisitorFields)[]
+const PROPERTIES = VisitorLeadBody.properties
+const REQUIRED = VisitorLeadBody.required as (keyof VisitorFields)[]
 
 const { external_id, ...fields } = Object.fromEntries(
   Object.entries(PROPERTIES).map(([name, field]) => [
@@ -17,55 +22,83 @@ const { external_id, ...fields } = Object.fromEntries(
   ]),
 )
 
-/** A lead that is changed, if it is there: what is absent stays as it is, and null clears. */
+/** The body of an upsert. If the lead exists, omitted fields keep their values, and null clears a field. */
 export const UpsertLead: TObject = Type.Object(fields, {
   title: 'UpsertLeadRequest',
   description:
-    'A new lead needs what POST /manage/leads needs. Of a lead that is there what is absent stays, null clears, quotes are replaced as a whole, and attributes are merged: one that is null is removed.',
+    'A new lead needs the required fields of POST /manage/leads. If the lead exists, omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute.',
 })
 
-/** The same with the external id, without which the lead is a new one. */
+/** The fields of an upsert, with the external id. A row without an external id creates a lead. */
 export const LeadRow: TObject = Type.Object({ external_id: external_id!, ...fields }, { title: 'LeadRow' })
+
+/** The fields of a row of an import. `created_at` preserves the original time of a migrated lead. */
+export const IMPORT_FIELDS = {
+  ...PROPERTIES,
+  created_at: text('When the lead was created. Default: now.', '2024-05-17T09:30:00Z', {
+    format: 'past-time',
+  }),
+}
+
+/** A row of an import. `created_at` is used only for a new lead. */
+export const ImportedLead: TObject = Type.Object(
+  { ...LeadRow.properties, created_at: Type.Optional(nullable(IMPORT_FIELDS.created_at)) },
+  { title: 'ImportedLead' },
+)
 
 export type CheckRow = (body: Body) => Checked<unknown>
 
-type Row = { lead: NewLead; errors?: undefined } | { errors: FieldErrors; fields: Record<string, unknown> }
+type Row = { fields: Record<string, unknown> } & (
+  | { lead: NewLead; errors?: undefined }
+  | { errors: FieldErrors }
+)
 
 const withoutNulls = (given: object): object =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 
 const BLANK = Object.fromEntries(REQUIRED.map((name) => [name, '']))
 
-/** The lead of a row that `check` checks by LeadRow, or all errors with the fields as they are. */
-export const leadOfRow = (check: CheckRow, visitor: Visitor, body: Body): Row => {
+/** Returns the lead of a row, or all errors and the unchecked fields. `check` must use the schema LeadRow. */
+export const readLeadRow = (check: CheckRow, visitor: Visitor, body: Body): Row => {
   const checked = check(body)
   const fields = withoutNulls(checked.errors ? checked.fields : (checked.value as object)) as VisitorFields
   const isUpsert = fields.external_id !== undefined
-  // What a test token makes is a test lead, also with `test: false`, which leaves a lead that is there as it is.
+  // A test token always creates test leads. On an update it ignores `test: false`.
   const isKept = (name: string) => name === 'test' && visitor.test && !fields.test
   const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name) && !isKept(name))
   const missing = REQUIRED.filter(
     (name) => fields[name] === undefined && (!isUpsert || given.includes(name)),
-  ).map((name) => [name, [`The ${labelOf(name)} field is required.`]])
+  ).map((name) => [name, [`The ${labelField(name)} field is required.`]])
   if (checked.errors || missing.length > 0)
     return { errors: addErrors(checked.errors ?? {}, Object.fromEntries(missing)), fields }
-  const lead = newVisitorLead(visitor, { ...BLANK, ...fields }, body)
-  return { lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
+  const lead = toVisitorLead(visitor, { ...BLANK, ...fields }, body)
+  return { fields, lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
 }
 
-/** How many fields of a refused row are kept. */
+/** The maximum number of invalid fields that are stored for a refused row. */
 const MAX_ERRORS = 20
 
 const refused = (errors: FieldErrors): ImportRow => {
   const kept = Object.fromEntries(Object.entries(errors).slice(0, MAX_ERRORS))
-  return { row: { $case: 'faults', value: JSON.stringify(kept) } }
+  return { row: { $case: 'errors', value: JSON.stringify(kept) } }
 }
 
-/** A row as leads-service writes it: its lead, or its errors. `read` throws what is wrong with it as a whole. */
-export const importRow = (check: CheckRow, visitor: Visitor, read: () => Body): ImportRow => {
+/**
+ * Returns a row in the form that leads-service stores: its lead, or its errors. `read` parses the row, and
+ * throws a ServiceError if the row is malformed. `timeZone` is the zone of a `created_at` without an offset.
+ */
+export const importRow = (
+  check: CheckRow,
+  visitor: Visitor,
+  read: () => Body,
+  timeZone = 'UTC',
+): ImportRow => {
   try {
-    const row = leadOfRow(check, visitor, read())
-    return row.errors ? refused(row.errors) : { row: { $case: 'lead', value: row.lead } }
+    const row = readLeadRow(check, visitor, read())
+    if (row.errors) return refused(row.errors)
+    const { created_at } = row.fields
+    const createdAt = created_at === undefined ? undefined : readPastInstant(String(created_at), timeZone)
+    return { row: { $case: 'lead', value: { ...row.lead, createdAt } } }
   } catch (error) {
     if (error instanceof ServiceError) return refused({ row: [error.detail] })
     throw error

@@ -1,35 +1,44 @@
 import { LEAD_STATUSES, Lead, ManagedLead } from '@leadwire/contracts'
+import { describe, enumeration } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { BATCHED_CALL_COST } from '../admission/admission'
 import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
+import {
+  described,
+  named,
+  orNull,
+  recordResponse,
+  requestIdOfChange,
+  TokenName,
+  timestamp,
+} from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
-import { describe, oneOf } from '../validation/fields'
-import { VisitorLead } from './visitor-lead'
+import { VisitorLeadBody } from './visitor-lead'
 
 const LeadStatuses = named('LeadStatusList', {
-  data: Type.Array(oneOf(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
+  data: Type.Array(enumeration(LEAD_STATUSES), { examples: [LEAD_STATUSES] }),
 })
 
 const ANSWER = JSON.stringify({ data: LEAD_STATUSES })
 
-/** Interface: List Lead Statuses. */
+/** Implements the lead API, section List Lead Statuses. */
 export const listLeadStatuses = operation({
   route: 'GET /leads/statuses',
   tag: 'Leads',
   summary: 'List lead statuses',
-  answer: { description: 'The statuses a lead can have.', schema: LeadStatuses },
+  answer: { description: 'The valid lead statuses.', schema: LeadStatuses },
   handler: async () => ANSWER,
 })
 
-/** Interface: Retrieve Lead. */
+/** Implements the lead API, section Retrieve Lead. */
 export const retrieveLead = operation({
   route: 'GET /leads/:reference',
   tag: 'Leads',
   summary: 'Retrieve a lead',
   etag: 'read',
-  answer: dataOf(Lead, 'The lead with its customer and quotes.'),
-  isBatched: true,
+  answer: recordResponse(Lead, 'The lead with its customer and quotes.'),
+  callCost: BATCHED_CALL_COST,
   handler: async ({ leadKey, reply, clients, limits }) => {
     const { body, etag } = await clients.retrieveLead(leadKey(), limits)
     return unlessKnown(reply, etag, body)
@@ -39,51 +48,56 @@ export const retrieveLead = operation({
 export const retrieveManagedLead = operation({
   route: 'GET /manage/leads/:reference',
   summary: 'Retrieve a lead with its attributes',
-  description: 'What Retrieve Lead shows, with what only the management interface knows of the lead.',
+  description: 'Returns the lead as in Retrieve Lead, with `external_id`, `attributes` and `duplicate_of`.',
   etag: 'read',
-  answer: dataOf(ManagedLead, 'The lead with all that is kept of it.'),
+  answer: recordResponse(ManagedLead, 'The lead with all its stored fields.'),
   handler: async ({ leadKey, reply, clients, limits }) => {
     const { body, etag } = await clients.leads.retrieveManagedLead(leadKey(), limits)
     return unlessKnown(reply, etag, body)
   },
 })
 
-const CHANGED = Object.keys(VisitorLead.properties).filter(
+const CHANGED = Object.keys(VisitorLeadBody.properties).filter(
   (name) => !['status', 'value', 'user_id', 'external_id'].includes(name),
 )
 
+const CHANGED_FIELDS = ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED]
+
 export const FieldChange = described(
   'LeadFieldChange',
-  'Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null.',
+  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the `email` of the user at that time, or null for no user. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null.',
   {
-    field: oneOf(
-      ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED],
-      undefined,
-      'status',
-    ),
-    from: Type.Unknown({ description: 'What it was.', examples: ['open'] }),
-    to: Type.Unknown({ description: 'What it became.', examples: ['sold'] }),
+    field: Type.Unsafe({
+      ...enumeration(CHANGED_FIELDS, undefined, 'status'),
+      // In upper case, because the fields `name` and `value` would clash with the properties of generated
+      // Kotlin enumerations.
+      'x-enum-varnames': CHANGED_FIELDS.map((field) => field.toUpperCase()),
+    }),
+    from: Type.Unknown({ description: 'The previous value.', examples: ['open'] }),
+    to: Type.Unknown({ description: 'The new value.', examples: ['sold'] }),
   },
 )
 
 export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a lead.', {
-  version: Type.Integer(describe('Counts the changes of a lead; its ETag starts with it.', 2)),
-  at: timestamp(
-    'When it was done; also the updated_at of the lead then, unless only an appointment or a callback was changed.',
+  version: Type.Integer(
+    describe('Version of the lead after the change. The ETag of the lead starts with this number.', 2),
   ),
-  action: oneOf(['created', 'updated', 'erased'], undefined, 'updated'),
-  token: orNull(TokenName, 'Whose token did it. Null for leads that were created before this was recorded.'),
+  at: timestamp(
+    'When the change took place. Equals `updated_at` of the lead at that time, unless only an appointment or a callback was changed.',
+  ),
+  action: enumeration(['created', 'updated', 'erased'], undefined, 'updated'),
+  token: orNull(TokenName, 'The token that made the change. null if no token is recorded.'),
   request_id: requestIdOfChange,
   changes: Type.Array(FieldChange, {
     description:
-      'What became another one. Empty for the creation and the erasure, which also empties what others were from and to.',
+      'The changed fields. Empty for the creation and the erasure of the lead. An erasure also clears `from` and `to` of earlier changes.',
   }),
 })
 
 export const listLeadHistory = leadListOperation({
   route: 'GET /manage/leads/:reference/history',
   summary: "List a lead's history",
-  description: 'Who created and changed a lead, when and how.',
+  description: 'Returns who created and changed a lead, with the time and the changed fields.',
   record: LeadHistoryEntry,
   find: ({ clients, limits }, asked) => clients.leads.listLeadHistory(asked, limits),
 })

@@ -1,7 +1,7 @@
 import type { Actor } from '@leadwire/contracts'
-import { actorOfCall, ServiceError } from '@leadwire/service-kit'
-import { type RunningGateway, startGateway } from '../gateway.fixture'
-import { cursorOf } from '../validation/cursor'
+import { encodeCursor } from '@leadwire/requests'
+import { readActor, ServiceError } from '@leadwire/service-kit'
+import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
@@ -22,11 +22,9 @@ beforeAll(async () => {
           nextBefore: request.before === undefined ? 7 : undefined,
         }
       },
-      checkReferences: async ({ leadReference }) => ({
-        ...{ leadMissing: leadReference === MISSING, userMissing: false, missingImageIds: [] },
-      }),
+      retrieveLeads: retrieveAllBut(MISSING),
       updateLead: async (_request, { metadata }) => {
-        actors.push(actorOfCall(metadata))
+        actors.push(readActor(metadata))
         return { body }
       },
       createLeads: async ({ leads }) => {
@@ -47,9 +45,12 @@ const get = (query: string, reference = REFERENCE) =>
 
 test('the cursor leads on to the end', async () => {
   const first = await get('')
-  expect(first.json()).toEqual({ data: [{ version: 7 }], next_cursor: cursorOf(7) })
+  expect(first.json()).toEqual({ data: [{ version: 7 }], next_cursor: encodeCursor(7) })
   expect((await get('?cursor=')).json()).toEqual(first.json())
-  expect((await get(`?cursor=${cursorOf(7)}`)).json()).toEqual({ data: [{ version: 7 }], next_cursor: null })
+  expect((await get(`?cursor=${encodeCursor(7)}`)).json()).toEqual({
+    data: [{ version: 7 }],
+    next_cursor: null,
+  })
   const lead = { accountId: 3, reference: REFERENCE }
   expect(asked).toEqual([lead, lead, { ...lead, before: 7 }])
 })
@@ -77,8 +78,14 @@ test('it needs the scope manage', async () => {
 
 test('whose token asks for a change, and by which request, is passed on with it', async () => {
   const payload = {
-    ...{ name: 'Windows', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' },
-    ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' },
+    name: 'Windows',
+    first_name: 'Ada',
+    last_name: 'Lovelace',
+    email: 'ada@example.com',
+    phone: '020 7946 0123',
+    postcode: 'SW1A 1AA',
+    referrer: 'Website',
+    status: 'open',
   }
   const requests = [
     { method: 'POST', url: '/leads', payload },

@@ -1,17 +1,22 @@
 import { hash } from 'node:crypto'
 import { LeadListItem } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
+import { BATCHED_CALL_COST } from '../admission/admission'
 import { type Call, operation } from '../api/operation'
 import { cursorPageJson, filteredPageJson, pageJson, pageNumber } from '../api/page-json'
-import { PageQuery, pageOrStepOf } from '../api/schemas'
+import { PageQuery, pagedListSchema } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
 import { asksMore, LeadQuery, leadFilters } from './lead-query'
 
 const PER_PAGE = 20
 
-const LeadPage = pageOrStepOf(LeadListItem, '/leads', ' Only with parameters beside `page`.')
+const LeadPage = pagedListSchema(
+  LeadListItem,
+  '/leads',
+  ' Present only if the query has a parameter other than `page`.',
+)
 
-/** A page, or the leads that follow a cursor, for a query with any parameter beside `page`. */
+/** Responds to a query with parameters other than `page`. Renders a page, or the leads after a cursor. */
 const findLeads = async (call: Call<LeadQuery>, page: number): Promise<Buffer> => {
   const { accountId, clients, limits, request } = call
   const query = await call.valid()
@@ -27,22 +32,22 @@ const findLeads = async (call: Call<LeadQuery>, page: number): Promise<Buffer> =
   return filteredPageJson(call, { ...found, page, perPage, total }, { filters: query, what: 'leads' })
 }
 
-/** Interface: Get Leads. */
+/** Implements the lead API, section Get Leads. */
 export const listLeads = operation({
   route: 'GET /leads',
   tag: 'Leads',
   summary: 'Get leads',
   description:
-    'Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.\n\n' +
-    'Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; following the cursors repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.',
+    'Returns leads, newest first, 20 per page. All pages cost the same. A page past the end is empty.\n\n' +
+    'Filters can be combined. With filters, a response searches at most 10,000 leads. Such a response may have fewer leads than requested and still have a `next_cursor`, which is null only at the end. `total` then counts only the matches among the searched leads, and `total_capped` is true if more leads may match. With `cursor`, the response has only `data` and `next_cursor`. Reading by cursor neither repeats nor skips a lead, even if leads are created meanwhile. With `updated_since` or `sort=updated_at`, the list shows a change only once all earlier changes are visible, so that a cursor never misses one. This may take a moment. Unknown parameters are ignored, unless the query also has one of the parameters listed here other than `page`, or a misspelling of one such as `status[]`. In that case, every unknown or repeated parameter is a 422.',
   query: Type.Object({ ...PageQuery.properties, ...LeadQuery.properties }),
   checks: LeadQuery,
   etag: 'read',
   answer: {
-    description: 'A page of leads, or with `cursor` the leads that follow it.',
+    description: 'A page of leads, or with `cursor` the next leads.',
     schema: LeadPage,
   },
-  isBatched: true,
+  callCost: BATCHED_CALL_COST,
   handler: async (call) => {
     const { request, reply, accountId, clients, limits } = call
     const query = request.query as Record<string, unknown>
@@ -50,7 +55,7 @@ export const listLeads = operation({
     const body = asksMore(query)
       ? await findLeads(call, page)
       : pageJson(call, { page, ...(await clients.listLeads({ accountId, page }, limits)) })
-    // A strong tag of the bytes. 9 µs for 12 KB.
+    // Hashes the body for a strong entity tag, which is cheap: 9 µs for 12 KB.
     return unlessKnown(reply, `"${hash('sha256', body, 'base64url')}"`, body)
   },
 })

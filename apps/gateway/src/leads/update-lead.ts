@@ -1,35 +1,34 @@
 import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
+import { describe, enumeration, leadValue, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { findLead } from '../api/find-lead'
 import { operation } from '../api/operation'
-import { referenceErrors } from '../api/reference-errors'
-import { dataOf, namedPartial } from '../api/schemas'
-import { ifMatchOf, tagged } from '../http/entity-tags'
-import { describe, oneOf, text } from '../validation/fields'
-import { leadValue } from './lead-fields'
+import { namedPartial, recordResponse } from '../api/schemas'
+import { readIfMatch, tagged } from '../http/entity-tags'
 
 const UpdateLead = namedPartial('UpdateLeadRequest', {
   value: leadValue,
-  status: oneOf(LEAD_STATUSES, 'Status of the lead.', 'sold'),
+  status: enumeration(LEAD_STATUSES, 'Status of the lead.', 'sold'),
   user_email: text('Email address of the user to assign.', undefined, { format: 'email' }),
-  notify: Type.Boolean(describe('Whether to notify the assigned user.', true)),
+  notify: Type.Boolean(describe('Whether to notify the assigned user. Default false.', true)),
 })
 
-/** Interface: Update Lead. */
+/** Implements the lead API, section Update Lead. */
 export const updateLead = operation({
   route: 'PATCH /leads/:reference',
   tag: 'Leads',
   summary: 'Update a lead',
   description:
-    'Changes what is given and leaves the rest. `{}` changes nothing. With If-Match nothing is changed unless the lead still has this ETag.',
+    'Updates the fields in the request. Omitted fields keep their values. `{}` changes nothing. With If-Match, the update applies only if the current ETag matches; otherwise the response is 412.',
   etag: 'change',
   body: UpdateLead,
   problems: ['method-not-allowed', 'lead-erased'],
-  answer: dataOf(Lead, 'The lead as it is now.'),
+  answer: recordResponse(Lead, 'The updated lead.'),
   handler: async (call) => {
     const { request, leadKey, clients, limits } = call
-    const ifMatch = ifMatchOf(request)
+    const ifMatch = readIfMatch(request)
     const key = leadKey()
-    const given = await call.valid((fields) => referenceErrors(call, { userEmail: fields['user_email'] }))
+    const given = await call.valid(() => findLead(call))
     const { user_email: userEmail, notify = false, ...changes } = given
     const asked = { ...key, ...changes, userEmail, notify, ifMatch }
     const { body, etag } = await clients.leads.updateLead(asked, limits)

@@ -1,21 +1,32 @@
-import type { CreateLead, WriteLeadBatchRequest } from '@leadwire/contracts'
+import type { CreateLead, UpsertLeadRequest, WriteLeadBatchRequest } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = {
-  ...{ name: 'Windows', first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' },
-  ...{ phone: '020 7946 0123', postcode: 'SW1A 1AA', referrer: 'Direct', status: 'open' },
+  name: 'Windows',
+  first_name: 'Ada',
+  last_name: 'Lovelace',
+  email: 'ada@example.com',
+  phone: '020 7946 0123',
+  postcode: 'SW1A 1AA',
+  referrer: 'Direct',
+  status: 'open',
 }
 
 let gateway: RunningGateway
-let asked: CreateLead[]
+let asked: UpsertLeadRequest[]
+let created: CreateLead[]
 let batches: WriteLeadBatchRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
     leads: {
       createLeads: async ({ leads }) => {
-        asked.push(...leads)
+        created.push(...leads)
         const result = { $case: 'body', value: Buffer.from('{"data":{}}') } as const
-        return { results: leads.map(() => ({ result, etag: '"2-1"', created: false })) }
+        return { results: leads.map(() => ({ result, etag: '"2-1"', created: true })) }
+      },
+      upsertLead: async (request) => {
+        asked.push(request)
+        return { body: Buffer.from('{"data":{}}'), etag: '"2-1"', created: false, replayed: false }
       },
     },
     imports: {
@@ -28,6 +39,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   asked = []
+  created = []
   batches = []
 })
 afterAll(() => gateway.stop())
@@ -52,8 +64,15 @@ test('what is given is named, and null stands for what a new lead would have', a
   expect(response.json()).toEqual({ data: {}, created: false })
   expect(response.headers['etag']).toBe('"2-1"')
   expect(asked[0]!.lead).toMatchObject({
-    ...{ externalId: 'crm/1', status: 'sold', value: 0, description: undefined, test: false, quotes: [] },
-    ...{ userAgent: 'V/1', name: '', attributes: '{"a":"x","b":null,"c":null,"d":1}' },
+    externalId: 'crm/1',
+    status: 'sold',
+    value: 0,
+    description: undefined,
+    test: false,
+    quotes: [],
+    userAgent: 'V/1',
+    name: '',
+    attributes: '{"a":"x","b":null,"c":null,"d":1}',
     upsert: { given: [...Object.keys(given), 'attributes', 'external_id'] },
   })
 })
@@ -80,7 +99,7 @@ test('a lead of its own has no upsert, and may have attributes and an external i
     upsert: undefined,
   })
   await gateway.send({ method: 'POST', url: '/leads', payload: { ...payload, referrer: 'Website' } })
-  expect(asked[1]!.lead).toMatchObject({ externalId: undefined, attributes: undefined })
+  expect(created[0]!.lead).toMatchObject({ externalId: undefined, attributes: undefined })
 })
 
 test('rows of a batch keep the text of their options, and their errors', async () => {
@@ -94,11 +113,11 @@ test('rows of a batch keep the text of their options, and their errors', async (
   await gateway.send({ method: 'POST', url: '/manage/leads/batch', payload, headers })
   const { rows, idempotency, accountId } = batches[0]!
   expect({ accountId, key: idempotency!.key }).toEqual({ accountId: 3, key: 'k' })
-  const optionsOf = (index: number) => {
+  const readOptions = (index: number) => {
     const { row } = rows[index]!
     return row?.$case === 'lead' ? row.value.quotes[0]!.items[0]!.options : undefined
   }
-  expect([optionsOf(0), optionsOf(2)]).toEqual(['{"b":1.50,"1":2}', '{"z":1e3}'])
+  expect([readOptions(0), readOptions(2)]).toEqual(['{"b":1.50,"1":2}', '{"z":1e3}'])
   expect(rows[1]!.row).toMatchObject({ $case: 'lead', value: { upsert: { given: ['external_id'] } } })
-  expect(rows[3]!.row).toEqual({ $case: 'faults', value: '{"row":["The lead must be an object."]}' })
+  expect(rows[3]!.row).toEqual({ $case: 'errors', value: '{"row":["The lead must be an object."]}' })
 })

@@ -10,37 +10,46 @@ import {
   VISITOR_REFERRERS,
   type Visitor,
 } from '@leadwire/contracts'
+import {
+  type Body,
+  CreateLeadBody,
+  describe,
+  enumeration,
+  id,
+  integer,
+  leadValue,
+  optional,
+  text,
+  toNewLead,
+} from '@leadwire/requests'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Node, parseTree } from 'jsonc-parser'
 import { named } from '../api/schemas'
-import type { Body } from '../validation/checker'
-import { describe, id, integer, oneOf, optional, text } from '../validation/fields'
-import { CreateLead, leadValue, newLead } from './lead-fields'
 
 const pence = (what: string) => integer(`${what} in pence.`, 45900)
 
 const decimal = (description: string) => Type.Number(describe(description, 0.25))
 
 const QuoteItem = named('QuoteItemRequest', {
-  product_style_id: id('Your id of the product style.', 12),
+  product_style_id: id('Your own ID for the product style.', 12),
   name: text(undefined, 'Kitchen window'),
   price: pence('Price'),
   ...optional({
     cost: pence('Cost'),
-    margin: decimal('Kept as it is given.'),
-    tax: pence('Tax, an amount'),
-    minimum: decimal('Kept as it is given.'),
-    maximum: decimal('Kept as it is given.'),
-    format: text('By default `range`.', 'range'),
-    hidden: Type.Boolean(describe('By default false.', false)),
-    status: text('By default `active`.', 'active'),
+    margin: decimal('Margin, stored as given.'),
+    tax: pence('Tax amount'),
+    minimum: decimal('Minimum, stored as given.'),
+    maximum: decimal('Maximum, stored as given.'),
+    format: text('Format of the item. Default `range`.', 'range'),
+    hidden: Type.Boolean(describe('Whether to hide the item from the customer. Default false.', false)),
+    status: text('Status of the item. Default `active`.', 'active'),
     options: Type.Unsafe<Record<string, string | number>>({
       type: 'object',
       additionalProperties: { type: ['string', 'number'], maxLength: 255 },
       propertyNames: { type: 'string', maxLength: 255 },
       maxProperties: 100,
       description:
-        'Options of the product: strings and numbers, given back exactly as they came and in their order.',
+        'Product options: strings and numbers, returned exactly as they were sent and in the same order.',
       examples: [{ width: 1200, height: 900, glass: 'Clear' }],
     }),
   }),
@@ -49,46 +58,58 @@ const QuoteItem = named('QuoteItemRequest', {
     name: text(undefined, 'Casement, two panes'),
     product: named('ProductRequest', { name: text(undefined, 'Window') }),
   }),
-  image_id: id('An image sent before (POST /manage/images).', 5),
+  image_id: id('The ID of an image created with POST /manage/images.', 5),
 })
 
-// leads-service limits quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). These bounds limit what is checked, so that a body of errors
-// costs no more than its response.
+// leads-service enforces the limits of quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). The bounds here
+// only limit how many items are checked, because each invalid item adds errors to the response.
 const Quote = named('QuoteRequest', {
   ...optional({
-    status: text('By default `complete`.', 'complete'),
+    status: text('Status of the quote. Default `complete`.', 'complete'),
     items: Type.Array(QuoteItem, {
       maxItems: 250,
-      description: 'By default at most 250 in all quotes of a lead.',
+      description:
+        'Items of the quote. All quotes of a lead may have 250 items in total, unless the operator has set another limit.',
     }),
   }),
 })
 
-/** A full visitor lead (design: section 5): the fields of Create Lead, and all others that a lead can have. */
-export const VisitorLead = named('CreateVisitorLeadRequest', {
-  ...CreateLead.properties,
-  referrer: oneOf(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
+/** The body of a full visitor lead: the fields of Create Lead, and all other fields of a lead. */
+export const VisitorLeadBody = named('CreateVisitorLeadRequest', {
+  ...CreateLeadBody.properties,
+  referrer: enumeration(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
   ...optional({
     value: leadValue,
-    description: text('May have many lines.', 'Would like to be called after six.', {
-      maxLength: 10_000,
-      format: 'lines',
-    }),
+    description: text(
+      'Description of the lead. May have several lines.',
+      'Would like to be called after six.',
+      {
+        maxLength: 10_000,
+        format: 'lines',
+      },
+    ),
     user_agent: text(
-      "The visitor's browser; by default that of the request.",
+      "User-agent string of the visitor's browser. Default: the User-Agent of the request.",
       'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
       { maxLength: 1024 },
     ),
-    ip: text("The visitor's address; by default that of the request.", '203.0.113.7', { format: 'ip' }),
+    ip: text("The visitor's IP address. Default: the address that sends the request.", '203.0.113.7', {
+      format: 'ip',
+    }),
     referrer_url: text(undefined, 'https://search.example/?q=windows', { maxLength: 2048 }),
-    test: Type.Boolean(describe('Marks a test lead.', false)),
-    quotes: Type.Array(Quote, { maxItems: 50, description: 'By default at most 20.' }),
+    test: Type.Boolean(
+      describe('Whether the lead is a test lead. A test token always creates test leads.', false),
+    ),
+    quotes: Type.Array(Quote, {
+      maxItems: 50,
+      description: 'Quotes of the lead: at most 20, unless the operator has set another limit.',
+    }),
     attributes: Type.Unsafe<Record<string, AttributeValue | null>>({
       type: 'object',
       additionalProperties: {
         type: ['string', 'number', 'boolean', 'null'],
         maxLength: ATTRIBUTE_BYTES,
-        // Others would change silently: ids of advertisements are longer.
+        // JSON.parse would silently change larger numbers, such as the ids of advertisements.
         minimum: Number.MIN_SAFE_INTEGER,
         maximum: Number.MAX_SAFE_INTEGER,
         format: 'attribute',
@@ -96,66 +117,70 @@ export const VisitorLead = named('CreateVisitorLeadRequest', {
       propertyNames: { type: 'string', pattern: ATTRIBUTE_KEY.source },
       maxProperties: MAX_ATTRIBUTES,
       description:
-        'What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.',
+        'Further data about the lead, such as `utm_source`, `gclid` or `landing_page`. At most 30 attributes. A value is a string of up to 1 KiB, a number or a boolean. A key has at most 40 lower-case letters, digits and underscores, and starts with a letter.',
     }),
-    external_id: text('Your own id of the lead, unique in the account.'),
+    external_id: text('Your own ID for the lead, unique in the account.'),
   }),
 })
 
 type Step = string | number
 
-// Of two members with one name the last counts, as for JSON.parse.
-const memberOf = (node: Node | undefined, name: string): Node | undefined =>
+// If two members have the same name, the last one counts, as in JSON.parse.
+const findMember = (node: Node | undefined, name: string): Node | undefined =>
   node?.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1]
 
 const follow = (root: Node | undefined, path: Step[]): Node | undefined =>
   path.reduce<Node | undefined>(
-    (node, step) => (typeof step === 'number' ? node?.children?.[step] : memberOf(node, step)),
+    (node, step) => (typeof step === 'number' ? node?.children?.[step] : findMember(node, step)),
     root,
   )
 
-const sliceOf = (source: string, node: Node) => source.slice(node.offset, node.offset + node.length)
+const readSource = (source: string, node: Node) => source.slice(node.offset, node.offset + node.length)
 
-/** The sources of the elements of an array that is a member of an object. */
-export const elementTexts = (json: string, name: string): string[] =>
-  (memberOf(parseTree(json, [], { disallowComments: true }), name)?.children ?? []).map((node) =>
-    sliceOf(json, node),
+/** Returns the source texts of the elements of an array that is a member of an object. */
+export const listElementSources = (json: string, name: string): string[] =>
+  (findMember(parseTree(json, [], { disallowComments: true }), name)?.children ?? []).map((node) =>
+    readSource(json, node),
   )
 
-const membersText = (source: string, object: Node): string => {
+const joinMembers = (source: string, object: Node): string => {
   const members = new Map<unknown, string>()
   for (const { children } of object.children ?? []) {
     const [key, value] = children as [Node, Node]
-    // A repeated key counts at its last place.
+    // A repeated key moves to its last place.
     members.delete(key.value)
-    members.set(key.value, `${sliceOf(source, key)}:${sliceOf(source, value)}`)
+    members.set(key.value, `${readSource(source, key)}:${readSource(source, value)}`)
   }
   return `{${[...members.values()].join(',')}}`
 }
 
 /**
- * The source text of objects inside a JSON text, without the white space between their members. It keeps the order of keys, even of
- * numeric ones, and the spelling of numbers (design: Options), which JavaScript objects do not. Members must be strings and numbers.
- * Undefined for a path to no object.
+ * Makes the function that returns the source text of the options at a path in a JSON text. Options must be
+ * stored exactly as they were sent, but JavaScript objects lose the order of numeric keys and the spelling of
+ * numbers. The members of the options must be strings and numbers. The white space between members is
+ * removed. The function returns undefined if there is no object at the path.
  */
-const createOptionsText = (json: string): ((path: Step[]) => string | undefined) => {
+const createOptionsReader = (json: string): ((path: Step[]) => string | undefined) => {
   const root = parseTree(json, [], { disallowComments: true })
   return (path) => {
     const node = follow(root, path)
-    return node?.type === 'object' ? membersText(json, node) : undefined
+    return node?.type === 'object' ? joinMembers(json, node) : undefined
   }
 }
 
-export type VisitorFields = Static<typeof VisitorLead>
+export type VisitorFields = Static<typeof VisitorLeadBody>
 
-/** As JSON. As anywhere a text without a visible character counts as null, which removes an attribute. */
-const attributesText = (given: VisitorFields['attributes']): string | undefined =>
+/**
+ * Writes attributes as JSON. A text without a visible character becomes null, which removes the attribute.
+ */
+const writeAttributes = (given: VisitorFields['attributes']): string | undefined =>
   given &&
-  JSON.stringify(given, (_key, value) =>
-    typeof value === 'string' ? (isInvisible(value) ? null : manyLines(value).trim()) : value,
-  )
+  JSON.stringify(given, (_key, value) => {
+    if (typeof value !== 'string') return value
+    return isInvisible(value) ? null : manyLines(value).trim()
+  })
 
-const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): NewQuoteItem => ({
+const toQuoteItem = (item: Static<typeof QuoteItem>, options: string | undefined): NewQuoteItem => ({
   productStyleId: item.product_style_id,
   name: item.name,
   price: item.price,
@@ -171,14 +196,17 @@ const newItem = (item: Static<typeof QuoteItem>, options: string | undefined): N
   productStyleName: item.product_style.name,
   productName: item.product_style.product.name,
   imageId: item.image_id,
-  // The fields of a form are strings in their order.
+  // A form has no source text. Its options are strings, which JSON.stringify does not change.
   options: options ?? JSON.stringify(item.options ?? {}),
 })
 
-/** `body` is the source of the fields. */
-export const newVisitorLead = (visitor: Visitor, fields: VisitorFields, body: Body): NewLead => {
-  const lead = newLead(visitor, fields)
-  const optionsText = body.json && fields.quotes?.length ? createOptionsText(body.json) : () => undefined
+/**
+ * Converts the fields of a full visitor lead to the message for leads-service. `body` has the source text of
+ * the fields.
+ */
+export const toVisitorLead = (visitor: Visitor, fields: VisitorFields, body: Body): NewLead => {
+  const lead = toNewLead(visitor, fields)
+  const readOptions = body.json && fields.quotes?.length ? createOptionsReader(body.json) : () => undefined
   return {
     ...lead,
     value: fields.value ?? lead.value,
@@ -187,24 +215,13 @@ export const newVisitorLead = (visitor: Visitor, fields: VisitorFields, body: Bo
     ip: fields.ip ?? lead.ip,
     referrerUrl: fields.referrer_url,
     test: lead.test || (fields.test ?? false),
-    attributes: attributesText(fields.attributes),
+    attributes: writeAttributes(fields.attributes),
     externalId: fields.external_id,
     quotes: (fields.quotes ?? []).map((quote, i) => ({
       status: quote.status ?? 'complete',
       items: (quote.items ?? []).map((item, j) =>
-        newItem(item, optionsText(['quotes', i, 'items', j, 'options'])),
+        toQuoteItem(item, readOptions(['quotes', i, 'items', j, 'options'])),
       ),
     })),
   }
-}
-
-/** The images that quotes refer to, with their fields. The ids are unchecked. */
-export const imagesOf = (fields: Record<string, unknown>): { field: string; id: unknown }[] => {
-  const listOf = (value: unknown) => (Array.isArray(value) ? (value as Record<string, unknown>[]) : [])
-  return listOf(fields['quotes']).flatMap((quote, i) =>
-    listOf(quote?.['items']).map((item, j) => ({
-      field: `quotes.${i}.items.${j}.image_id`,
-      id: item?.['image_id'],
-    })),
-  )
 }

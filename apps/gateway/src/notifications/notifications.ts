@@ -1,26 +1,30 @@
 import type { Notification } from '@leadwire/contracts'
+import { describe, enumeration, NotificationFilters, nullable } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { pagedListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { dataOf, described, leadReferenceSchema, named, nullableOf, nullableTimestamp } from '../api/schemas'
 import {
-  AttemptRecord,
-  attemptRecord,
-  DELIVERY_FIELDS,
-  DELIVERY_FILTERS,
-  deliveryRecord,
-} from '../deliveries/deliveries'
-import { describe, nullable, oneOf, partial } from '../validation/fields'
+  described,
+  leadReferenceSchema,
+  named,
+  nullableScalar,
+  nullableTimestamp,
+  recordResponse,
+} from '../api/schemas'
+import { AttemptRecord, DELIVERY_FIELDS, renderAttempt, renderDelivery } from '../deliveries/deliveries'
 
 const { endpoint_id: _, event: __, event_id, ...fields } = DELIVERY_FIELDS
 
 const NotificationRecord = described(
   'Notification',
-  "One message on its way to one user, or to the account's contact.",
+  "The delivery of one message to one user, or to the account's contact.",
   {
     ...fields,
-    event_id: Type.String({ ...event_id, description: "The message's Message-ID starts with it." }),
-    subject: oneOf(
+    event_id: Type.String({
+      ...event_id,
+      description: 'The ID of the event. The Message-ID of the email starts with this ID.',
+    }),
+    subject: enumeration(
       [
         'assigned',
         'appointment',
@@ -29,27 +33,34 @@ const NotificationRecord = described(
         'callback',
         'callback.rescheduled',
         'callback.cancelled',
+        'digest',
         'webhook_endpoint.failing',
       ],
-      "What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.",
+      "The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.",
       'appointment',
     ),
     lead_reference: nullable(leadReferenceSchema()),
-    endpoint_id: nullableOf('integer', 'The webhook endpoint that fails; null of the others.'),
-    user_id: nullableOf('integer', "Null when it goes to the account's contact.", 1),
+    endpoint_id: nullableScalar(
+      'integer',
+      'The ID of the failing webhook endpoint. null for other subjects.',
+    ),
+    user_id: nullableScalar('integer', "The ID of the user. null for a message to the account's contact.", 1),
     user_email: Type.String(
       describe(
-        'Where the message goes: the address that the user, or the contact, had when it was recorded.',
+        'Recipient: the email address of the user or the contact when the message was created.',
         'sam@example.com',
       ),
     ),
-    date: nullableTimestamp('When the appointment or callback is, in UTC.', '2026-12-24T14:30:00.000000Z'),
+    date: nullableTimestamp(
+      'When the appointment or callback takes place. ISO 8601, UTC. null for messages about other subjects.',
+      '2026-12-24T14:30:00.000000Z',
+    ),
   },
 )
 
-const notificationRecord = (notification: Notification) => {
+const renderNotification = (notification: Notification) => {
   const { delivery, subject, userId, userEmail, date, endpointId } = notification
-  const { event: _, ...record } = deliveryRecord(delivery!)
+  const { event: _, ...record } = renderDelivery(delivery!)
   return {
     ...record,
     endpoint_id: endpointId ?? null,
@@ -65,12 +76,12 @@ export const listNotifications = pagedListOperation({
   tag: 'Notifications',
   summary: 'List notifications',
   what: 'notifications',
-  filters: partial(DELIVERY_FILTERS),
+  filters: NotificationFilters,
   record: NotificationRecord,
   find: async ({ accountId, clients, limits }, { lead_reference, ...given }) => {
     const asked = { accountId, leadReference: lead_reference?.toLowerCase(), ...given }
     const { notifications, ...rest } = await clients.webhooks.listNotifications(asked, limits)
-    return { ...rest, records: notifications.map(notificationRecord) }
+    return { ...rest, records: notifications.map(renderNotification) }
   },
 })
 
@@ -83,27 +94,27 @@ export const retrieveNotification = operation({
   route: 'GET /manage/notifications/:id',
   tag: 'Notifications',
   summary: 'Retrieve a notification',
-  description: 'With every attempt that was made.',
-  answer: dataOf(NotificationWithAttempts, 'The notification.'),
+  description: 'Returns a notification with all its attempts.',
+  answer: recordResponse(NotificationWithAttempts, 'The notification.'),
   handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, notificationId: pathId() }
     const { notification, attempts } = await clients.webhooks.retrieveNotification(key, limits)
-    return { ...notificationRecord(notification!), attempts: attempts.map(attemptRecord) }
+    return { ...renderNotification(notification!), attempts: attempts.map(renderAttempt) }
   },
 })
 
 export const retryNotification = operation({
   route: 'POST /manage/notifications/:id/retry',
   tag: 'Notifications',
-  summary: 'Attempt a notification again',
+  summary: 'Retry a notification',
   description:
-    'One attempt at once, whatever its state: a user who got the message gets it twice. It starts no new schedule and moves none. A conflict while an attempt is in flight or due.',
+    'Makes one attempt now, whatever the status of the notification. A user who has already received the message receives it again. The retry schedule does not change. The response is 409 if an attempt is in flight or already due.',
   savesResponse: true,
-  answer: dataOf(NotificationRecord, 'The notification, on its way.'),
+  answer: recordResponse(NotificationRecord, 'The notification. The attempt is enqueued.'),
   problems: ['conflict', 'lead-erased'],
   handler: async ({ pathId, accountId, clients, limits }) => {
     const key = { accountId, notificationId: pathId() }
     const { notification } = await clients.webhooks.retryNotification(key, limits)
-    return notificationRecord(notification!)
+    return renderNotification(notification!)
   },
 })

@@ -13,17 +13,20 @@ export interface DocumentedOperation {
 
 export type Schemas = Record<string, { properties?: Record<string, { examples?: string[] }> }>
 
-/** These operations need one of their optional parameters, which OpenAPI can't express. */
+/**
+ * The parameter that the sample of an operation sends, although the parameter is optional. The operation
+ * needs at least one of its optional parameters, but OpenAPI cannot express this rule.
+ */
 const NEEDED_PARAMETERS: Record<string, string> = { exportPerson: 'email' }
 
-const queryOf = ({ operationId, parameters = [] }: DocumentedOperation): string => {
+const buildQuery = ({ operationId, parameters = [] }: DocumentedOperation): string => {
   const needed = parameters.find(({ name }) => name === NEEDED_PARAMETERS[operationId])
   return needed ? `?${new URLSearchParams({ [needed.name]: needed.example! })}` : ''
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-const bodyOf = (content: Record<string, Media>, schemas: Schemas): string[] => {
+const buildBodyOptions = (content: Record<string, Media>, schemas: Schemas): string[] => {
   const json = content['application/json']?.example
   if (json !== undefined) {
     const text = quoted(JSON.stringify(json, null, 2)).replaceAll('\n', '\n  ')
@@ -38,14 +41,17 @@ const bodyOf = (content: Record<string, Media>, schemas: Schemas): string[] => {
   return [...fields, '-F file=@house.png']
 }
 
-/** The command that calls an operation with the example of its body. The reader sets the variables that it names. */
+/**
+ * Returns a curl command that calls an operation with the example of its body. The command has shell
+ * variables for the address, the token and the path parameters.
+ */
 export const curlSample = (
   operation: DocumentedOperation,
   { method, path, schemas }: { method: string; path: string; schemas: Schemas },
 ): string => {
   const { security = [], requestBody, responses } = operation
-  const address = (path + queryOf(operation)).replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`)
-  const body = bodyOf(requestBody?.content ?? {}, schemas)
+  const address = (path + buildQuery(operation)).replace(/\{(\w+)\}/g, (_, name) => `$${name.toUpperCase()}`)
+  const body = buildBodyOptions(requestBody?.content ?? {}, schemas)
   const isImplied = method === (body.length > 0 ? 'post' : 'get')
   const [, answer] = Object.entries(responses).find(([status]) => status.startsWith('2'))!
   const isFile = Object.values(answer.content ?? {}).some(({ schema }) => schema.format === 'binary')

@@ -17,7 +17,7 @@ const named = (components: Components, node: unknown): unknown => {
   if (!isObject(node)) return node
   const members = Object.entries(node).map(([key, member]) => [
     key,
-    // An example may have a member `title`.
+    // Examples stay as they are, because an example may have a member `title`.
     key === 'example' || key === 'examples' ? member : named(components, member),
   ])
   const { title, ...schema } = Object.fromEntries(members) as Json
@@ -25,7 +25,10 @@ const named = (components: Components, node: unknown): unknown => {
   return isNamed ? place(components, 'schemas', title, schema) : Object.fromEntries(members)
 }
 
-/** Makes components of schemas with a title and of problem responses, so that generated clients have one named type of each. */
+/**
+ * Turns every schema with a title, and every problem response, into a component. Generated clients then have
+ * one named type for each component.
+ */
 export const nameComponents = <Document extends object>(document: Document): Document => {
   const components: Components = { schemas: {}, responses: {} }
   const found = named(components, document) as Json & { components: Json; paths: Json }

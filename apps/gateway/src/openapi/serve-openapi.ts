@@ -1,36 +1,35 @@
 import swagger from '@fastify/swagger'
 import { VERSION } from '@leadwire/service-kit'
 import type { FastifyInstance } from 'fastify'
-import type { Dependencies } from '../api/dependencies'
-import { compressJson } from '../http/compress-json'
+import { buildStaticDocument, type StaticDocument, sendStaticDocument } from '../http/static-document'
 import { curlSample, type DocumentedOperation, type Schemas } from './curl-sample'
 import { nameComponents } from './name-components'
 import { WEBHOOK_PATH_ITEMS, WEBHOOKS } from './webhooks'
 
-const DESCRIPTION = `Stores sales leads, and sends signed webhooks about each new lead and what happens to it.
+const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are created and changed.
 
-**Tokens.** Every operation but those under Capture, Health and Assets, and the reading of a calendar, needs \`Authorization: Bearer <token>\`. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\` and \`events:read\`), or parts of them. When a token expires within 14 days, every answer to its requests says when, in the header \`Token-Expires-At\`.
+**Tokens.** Send \`Authorization: Bearer <token>\` with every operation, except those under Capture, Health and Assets, and except reading a calendar. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\` and \`events:read\`). A token can have any subset of these scopes. During the last 14 days before a token expires, each response has the header \`Token-Expires-At\`.
 
-**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans may be true, false, 1, 0, "1" and "0", in forms also \`true\` and \`false\`; a repeated field of a form is a list; integers may come as digits in a string; strings are trimmed, and but for descriptions of leads are one line without control characters; one in which nothing can be seen counts as null; unknown fields are ignored.
+**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans are true, false, 1, 0, "1" or "0"; forms also accept \`true\` and \`false\`. A repeated form field is a list. Integers may be strings of digits. Strings are trimmed. A string without a visible character counts as null. Except for descriptions of leads, strings are one line without control characters. Unknown fields of a body are ignored, but an unknown key in an object that selects records, such as a \`filter\`, is a 422.
 
-**Errors** are \`application/problem+json\` (RFC 9457). With status 422 \`errors\` lists every invalid field at once.
+**Errors** are \`application/problem+json\` (RFC 9457). With status 422, \`errors\` lists all invalid fields.
 
-**Times** in answers are ISO 8601 in UTC with microseconds.
+**Times** in responses are ISO 8601, UTC, with microseconds.
 
-**Samples** take the address of the API from the environment variable \`BASE_URL\`, the token from \`TOKEN\`, and what stands in braces in a path from a variable of its name, such as \`REFERENCE\` and \`ID\`. Forms send the file \`house.png\`.`
+**Samples** read the address of the API from the environment variable \`BASE_URL\` and the token from \`TOKEN\`. Each path parameter has a variable of the same name, such as \`REFERENCE\` or \`ID\`. Uploads send the file \`house.png\`.`
 
 const TAGS = [
-  { name: 'Leads', description: 'Create, find and change leads.' },
-  { name: 'Scheduling', description: 'Appointments and callbacks.' },
-  { name: 'Attachments', description: 'Files of a lead.' },
-  { name: 'Capture', description: 'Leads from the forms of websites, with a publishable token.' },
-  { name: 'Management', description: 'Visitor leads, images, users and tokens.' },
-  { name: 'Privacy', description: 'Erasing what is held of a person, and exporting it.' },
-  { name: 'Webhooks', description: 'Where events are sent, and how that went.' },
-  { name: 'Events', description: 'What webhook endpoints receive.' },
-  { name: 'Notifications', description: 'Messages to users, and how they were delivered.' },
-  { name: 'Assets', description: 'Stored images.' },
-  { name: 'Health', description: 'For operators of the service.' },
+  { name: 'Leads', description: 'Create, find and update leads.' },
+  { name: 'Scheduling', description: 'Schedule, reschedule and cancel appointments and callbacks.' },
+  { name: 'Attachments', description: 'Attach files to a lead and download them.' },
+  { name: 'Capture', description: 'Create leads from website forms with a publishable token.' },
+  { name: 'Management', description: 'Manage visitor leads, images, users and tokens.' },
+  { name: 'Privacy', description: 'Export and erase personal data.' },
+  { name: 'Webhooks', description: 'Manage webhook endpoints and their deliveries.' },
+  { name: 'Events', description: 'The webhooks that endpoints receive.' },
+  { name: 'Notifications', description: 'Messages to users and their deliveries.' },
+  { name: 'Assets', description: 'Download stored images.' },
+  { name: 'Health', description: 'Health checks for operators and load balancers.' },
 ]
 
 type Document = {
@@ -47,11 +46,11 @@ const addSamples = ({ paths, components: { schemas } }: Document) => {
   }
 }
 
-/** GET /openapi.json: OpenAPI 3.1 of every route that is added afterwards. */
-export const serveOpenApi = (
-  app: FastifyInstance,
-  { publicUrl, addressOf }: { publicUrl: string | undefined; addressOf: Dependencies['addressOf'] },
-): void => {
+/**
+ * Serves GET /openapi.json: OpenAPI 3.1 of all routes that are added later. `address` is the base URL of
+ * the API.
+ */
+export const serveOpenApi = (app: FastifyInstance, address: string): void => {
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -62,7 +61,7 @@ export const serveOpenApi = (
         contact: { name: 'The operator of this service' },
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      servers: [{ url: publicUrl ?? '/' }],
+      servers: [{ url: address }],
       tags: TAGS,
       webhooks: WEBHOOKS,
       components: {
@@ -79,12 +78,17 @@ export const serveOpenApi = (
     },
   })
   app.register(async (scope) => {
-    // Always compressed: it has no secret, and is a tenth as long.
-    await compressJson(scope)
-    scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) =>
-      reply
-        .header('access-control-allow-origin', '*')
-        .send({ ...app.swagger(), servers: [{ url: addressOf(request) }] }),
-    )
+    let built: StaticDocument | undefined
+    // Builds the document only once, because a build takes 10 ms, and no route is added after the first call.
+    const document = () => {
+      built ??= buildStaticDocument(JSON.stringify(app.swagger()))
+      return built
+    }
+    // Builds the document before the first request, because the build would block all other requests.
+    scope.addHook('onListen', async () => void document())
+    scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
+      reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8')
+      return sendStaticDocument(request, reply, document())
+    })
   })
 }

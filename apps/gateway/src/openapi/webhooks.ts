@@ -9,42 +9,46 @@ import {
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
+import { enumeration } from '@leadwire/requests'
 import { type TSchema, Type } from '@sinclair/typebox'
-import { described, leadReferenceSchema, named, nullableOf, timestamp } from '../api/schemas'
+import { described, leadReferenceSchema, named, nullableScalar, timestamp } from '../api/schemas'
 import { LeadSuspect } from '../leads/lead-duplicates'
 import { FieldChange } from '../leads/leads'
 import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
-import { oneOf } from '../validation/fields'
 
 const HEADERS = Object.entries({
-  'User-Agent': '`Leadwire/` and the version.',
+  'User-Agent': '`Leadwire/` followed by the version.',
   'X-SERVICE-Signature':
-    "The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret.",
+    "The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret.",
   'X-SERVICE-Account-Key': "The account's API key.",
-  'webhook-id': "The event's id, the same on every attempt (Standard Webhooks 1.0.0).",
-  'webhook-timestamp': 'When the attempt began, in seconds since 1970.',
+  'webhook-id': 'The ID of the event, the same on every attempt (Standard Webhooks 1.0.0).',
+  'webhook-timestamp': 'When the attempt started, in Unix seconds.',
   'webhook-signature':
-    '`v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between.',
+    '`v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space.',
   'webhook-sequence':
-    "The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send.",
-  'webhook-lead-version': "The lead's version after the change; a new lead has version 1.",
+    "The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events.",
+  'webhook-lead-version': 'The version of the lead after the change. A new lead has version 1.',
   traceparent: 'W3C trace context.',
 }).map(([name, description]) => ({
-  ...{ name, in: 'header', required: name !== 'webhook-sequence' },
-  ...{ description, schema: { type: 'string' } },
+  name,
+  in: 'header',
+  required: name !== 'webhook-sequence',
+  description,
+  schema: { type: 'string' },
 }))
 
-const OF_LEADS = ['webhook-sequence', 'webhook-lead-version']
+const LEAD_HEADERS = ['webhook-sequence', 'webhook-lead-version']
 
 const isAboutEndpoint = (type: EventType) => ENDPOINT_EVENT_TYPES.some((each) => each === type)
 
 const RETRIES =
-  'An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.'
+  'An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.'
 
 const ATTRIBUTES = {
   attributes: Type.Optional({
     ...ManagedFields.properties.attributes,
-    description: 'Only at endpoints that `include` them, and only when the lead has attributes.',
+    description:
+      'The attributes of the lead. Present only if the `include` of the endpoint has `attributes` and the lead has attributes.',
   } as typeof ManagedFields.properties.attributes),
 }
 
@@ -52,11 +56,11 @@ const PayloadItem = Type.Omit(QuoteItem, ['product_style'], { title: 'LeadCreate
 
 const PayloadQuote = named('LeadCreatedQuote', { ...Quote.properties, items: Type.Array(PayloadItem) })
 
-const PayloadLead = described(
-  'LeadCreatedLead',
-  'The lead as it was created. Its items have no `product_style`.',
-  { ...Lead.properties, quotes: Type.Array(PayloadQuote), ...ATTRIBUTES },
-)
+const PayloadLead = described('LeadCreatedLead', 'The lead as created. Items have no `product_style`.', {
+  ...Lead.properties,
+  quotes: Type.Array(PayloadQuote),
+  ...ATTRIBUTES,
+})
 
 const UpdatedLead = described(
   'LeadUpdatedLead',
@@ -64,11 +68,11 @@ const UpdatedLead = described(
   {
     ...LeadListItem.properties,
     ...ATTRIBUTES,
-    changes: Type.Array(FieldChange, { description: 'What became another one.' }),
+    changes: Type.Array(FieldChange, { description: 'The changed fields.' }),
   },
 )
 
-const AddedAttachment = described('AttachmentAddedAttachment', 'Its url needs the bearer token.', {
+const AddedAttachment = described('AttachmentAddedAttachment', 'An attachment. `url` needs a bearer token.', {
   ...Image.properties,
   lead_reference: leadReferenceSchema(),
 })
@@ -77,19 +81,25 @@ const ErasedLead = named('LeadErasedLead', { reference: leadReferenceSchema() })
 
 const SuspectedLead = named('LeadDuplicateSuspectedLead', {
   reference: leadReferenceSchema(),
-  suspects: Type.Array(LeadSuspect, { description: 'Earlier leads: the newest 20, newest first.' }),
+  suspects: Type.Array(LeadSuspect, {
+    description: 'Earlier leads that may be from the same person, newest first, at most 20.',
+  }),
 })
 
 const ReportedEndpoint = named('ReportedEndpoint', {
   id: Type.Integer({ examples: [1] }),
-  host: Type.String({ description: 'Of its URL; the rest may hold secrets.', examples: ['crm.example.com'] }),
-  description: nullableOf('string', 'Its description.', 'CRM'),
+  host: Type.String({
+    description: 'Host of the endpoint URL. The rest of the URL may hold secrets and is omitted.',
+    examples: ['crm.example.com'],
+  }),
+  description: nullableScalar('string', 'Description of the endpoint.', 'CRM'),
 })
 
 const about = (more: Record<string, TSchema>, since: string) =>
   Type.Object({ endpoint: ReportedEndpoint, since: timestamp(since), ...more })
 
-const FAILED_SINCE = 'Since when all attempts had failed.'
+const FAILED_SINCE =
+  'When the failures started. All attempts from then on failed, until the endpoint was disabled or recovered.'
 
 const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'lead.created': { data: PayloadLead, when: 'a lead was created' },
@@ -99,73 +109,79 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'attachment.added': { data: AddedAttachment, when: 'a file was attached to a lead' },
   'lead.erased': { data: ErasedLead, when: 'the personal data of a lead was erased' },
   'endpoint.failing': {
-    data: about({}, 'Since when all attempts have failed.'),
-    when: 'another endpoint has answered no attempt with 2xx since the first of three attempts of a delivery',
+    data: about({}, 'When the failures started. All attempts from then on have failed.'),
+    when: 'three attempts of one delivery to another endpoint have failed, and that endpoint has not responded with 2xx since the first of these attempts',
   },
   'endpoint.disabled': {
-    data: about({ disabled_at: timestamp('When it was disabled.') }, FAILED_SINCE),
-    when: 'another endpoint was disabled because it only failed',
+    data: about({ disabled_at: timestamp('When the endpoint was disabled.') }, FAILED_SINCE),
+    when: 'another endpoint was disabled because all its attempts had failed for too long',
   },
   'endpoint.recovered': {
     data: about({ recovered_at: timestamp('When an attempt succeeded.') }, FAILED_SINCE),
-    when: 'an attempt at another endpoint, of which `endpoint.failing` was sent, has succeeded',
+    when: 'an attempt to another endpoint has succeeded after `endpoint.failing` was sent',
   },
   'delivery.exhausted': {
     data: about(
       {
-        count: Type.Integer({ description: 'How many since the event before.', examples: [1] }),
+        count: Type.Integer({
+          description:
+            'Number of exhausted deliveries to the endpoint since the previous `delivery.exhausted` event.',
+          examples: [1],
+        }),
         last_delivery_id: Type.Integer({ examples: [1] }),
       },
-      'When the last attempt of the first of them began.',
+      'When the first of the `count` deliveries was exhausted: the start of its last attempt.',
     ),
-    when: 'the last retry of deliveries to another endpoint has failed',
+    when: 'deliveries to another endpoint have failed their last retry',
   },
   'appointment.rescheduled': {
     data: ScheduledRecord,
-    when: 'an appointment got another date or another user',
+    when: 'the date or user of an appointment was changed',
   },
   'appointment.cancelled': { data: ScheduledRecord, when: 'an appointment was cancelled' },
-  'callback.rescheduled': { data: ScheduledRecord, when: 'a callback got another date or another user' },
+  'callback.rescheduled': { data: ScheduledRecord, when: 'the date or user of a callback was changed' },
   'callback.cancelled': { data: ScheduledRecord, when: 'a callback was cancelled' },
   'lead.duplicate_suspected': {
     data: SuspectedLead,
-    when: 'a lead was created and earlier ones seem to be of the same person',
+    when: 'a new lead seems to be from the same person as earlier leads',
   },
 }
 
-/** `lead.created` is LeadCreated: the component of the webhook, and of its body. */
-const nameOf = (type: EventType) => type.replace(/(^|[._])[a-z]/g, (start) => start.at(-1)!.toUpperCase())
+/** Returns the name that an event's webhook and body have as components: LeadCreated for `lead.created`. */
+const toComponentName = (type: EventType) =>
+  type.replace(/(^|[._])[a-z]/g, (start) => start.at(-1)!.toUpperCase())
 
-const pathItemOf = (type: EventType) => {
+const describeWebhook = (type: EventType) => {
   const { data, when } = EVENTS[type]
-  const name = nameOf(type)
+  const name = toComponentName(type)
   const isDefault = type === 'lead.created'
   const isReport = isAboutEndpoint(type)
-  const note = isReport ? 'At most once an hour for each endpoint. It is in no log. ' : ''
-  const subscriber = isDefault
-    ? `of the account that subscribes to \`${type}\`, as all do by default,`
-    : `that subscribes to \`${type}\``
-  // The interface's own event does not name its type.
-  const body = named(name, { ...(!isDefault && { type: oneOf([type], undefined, type) }), data })
+  const note = isReport ? 'Sent at most once an hour for each endpoint. Not part of the event log. ' : ''
+  const byDefault = isDefault ? ', which is the default subscription' : ''
+  // The body of `lead.created` has no `type`, because the lead API defines this event without a type.
+  const body = named(name, { ...(!isDefault && { type: enumeration([type], undefined, type) }), data })
   const post = {
     operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
     tags: ['Events'],
     summary: name.replace(/(?<=[a-z])(?=[A-Z])/g, ' '),
-    description: `Sent to each webhook endpoint ${subscriber} when ${when}. ${note}${RETRIES}`,
+    description: `Sent when ${when}. Goes to each webhook endpoint that subscribes to \`${type}\`${byDefault}. ${note}${RETRIES}`,
     security: [],
-    parameters: isReport ? HEADERS.filter(({ name }) => !OF_LEADS.includes(name)) : HEADERS,
+    parameters: isReport ? HEADERS.filter(({ name }) => !LEAD_HEADERS.includes(name)) : HEADERS,
     requestBody: { required: true, content: { 'application/json': { schema: body } } },
     responses: {
-      '2XX': { description: 'The webhook has arrived. The body of the answer is kept, up to 4 KiB.' },
-      '4XX': { description: 'The attempt failed, as with every other status.' },
+      '2XX': { description: 'Accepted. The first 4 KiB of the response body are stored.' },
+      '4XX': { description: 'The attempt failed. Any status other than 2xx is a failure.' },
     },
   }
   return [name, { post }] as const
 }
 
-/** They are references: openapi-generator makes Python that does not compile of a webhook in place. */
+/**
+ * The webhooks of the document. Each webhook is a reference, because openapi-generator makes invalid Python
+ * from inline webhooks.
+ */
 export const WEBHOOKS = Object.fromEntries(
-  EVENT_TYPES.map((type) => [type, { $ref: `#/components/pathItems/${nameOf(type)}` }]),
+  EVENT_TYPES.map((type) => [type, { $ref: `#/components/pathItems/${toComponentName(type)}` }]),
 )
 
-export const WEBHOOK_PATH_ITEMS = Object.fromEntries(EVENT_TYPES.map(pathItemOf))
+export const WEBHOOK_PATH_ITEMS = Object.fromEntries(EVENT_TYPES.map(describeWebhook))

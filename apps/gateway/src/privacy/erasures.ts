@@ -1,59 +1,66 @@
+import { DELIVERY_STATUSES, describe, enumeration } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import {
-  dataOf,
   described,
   leadReferenceSchema,
   named,
-  nullableOf,
+  nullableScalar,
   nullableTimestamp,
   orNull,
+  recordResponse,
   timestamp,
 } from '../api/schemas'
-import { DELIVERY_STATUSES } from '../deliveries/deliveries'
-import { describe, oneOf } from '../validation/fields'
 
 const ErasedPlace = named('ErasedPlace', {
-  store: oneOf(['postgresql', 'object_store', 'jetstream'], undefined, 'postgresql'),
-  what: Type.String(describe('What it is. Further kinds may be added.', 'customer')),
-  count: nullableOf('integer', 'How many there were; null while it is to be done.', 1),
-  erased_at: nullableTimestamp('When it was done.', '2026-11-21T09:30:00.123456Z'),
+  store: enumeration(['postgresql', 'object_store', 'jetstream'], undefined, 'postgresql'),
+  what: Type.String(describe('Kind of data. More kinds may be added.', 'customer')),
+  count: nullableScalar(
+    'integer',
+    'Number of erased records. null until all data of this kind is erased.',
+    1,
+  ),
+  erased_at: nullableTimestamp('When the data was erased. null until then.', '2026-11-21T09:30:00.123456Z'),
 })
 
 const Remains = named('ErasureRemains', {
-  where: oneOf(
+  where: enumeration(
     ['imports', 'stream', 'wal', 'backups'],
-    '`imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.',
+    'Place of the remaining data. `imports`: files of unfinished imports. `stream`: published events whose position in the message stream is not known. `wal`: the write-ahead log of PostgreSQL. `backups`: backups of all stores.',
     'backups',
   ),
   until: nullableTimestamp(
-    'Until when. Null while the erasure runs, and where the operator has not said how long backups are kept.',
+    'When the remaining data is gone. For `wal` and `backups`, null while the erasure runs, and if the operator has not set how long backups are kept.',
     '2026-12-21T09:30:00.123456Z',
   ),
 })
 
-const ErasureReceiver = described('ErasureReceiver', 'An endpoint to which `lead.erased` is sent.', {
+const ErasureReceiver = described('ErasureReceiver', 'An endpoint that `lead.erased` is sent to.', {
   endpoint_id: Type.Integer({ examples: [1] }),
   delivery_id: Type.Integer({ examples: [1] }),
-  status: oneOf(DELIVERY_STATUSES, undefined, 'delivered'),
+  status: enumeration(DELIVERY_STATUSES, undefined, 'delivered'),
   delivered_at: nullableTimestamp(
-    'When the endpoint confirmed it with 2xx; null until then.',
+    'When the endpoint responded with 2xx. null until then.',
     '2026-11-21T09:30:05.123456Z',
   ),
 })
 
-export const Erasure = described('Erasure', "The receipt of a lead's erasure.", {
+export const Erasure = described('Erasure', 'The receipt for the erasure of a lead.', {
   lead_reference: leadReferenceSchema(),
-  status: oneOf(['running', 'done'], undefined, 'running'),
-  requested_at: timestamp('When it was asked for.'),
-  finished_at: nullableTimestamp('When everything was done.'),
-  erased: Type.Array(ErasedPlace, { description: 'What was erased where.' }),
+  status: enumeration(['running', 'done'], undefined, 'running'),
+  requested_at: timestamp('When the erasure was requested.'),
+  finished_at: nullableTimestamp('When the erasure finished. null until then.'),
+  erased: Type.Array(ErasedPlace, { description: 'The erased data, by store.' }),
   receivers: orNull(
     Type.Array(ErasureReceiver),
-    'Null until the event is recorded. Renewed 2, 4, 8 … seconds after the request, at last once a day.',
+    'The endpoints that receive `lead.erased`, with the current status of each delivery. null until the erasure is done and the event is stored, and while the endpoints cannot be read (`receivers_unavailable`).',
+  ),
+  receivers_unavailable: nullableScalar(
+    'string',
+    'The reason that `receivers` cannot be read now. Retrieve the receipt again later. null otherwise.',
   ),
   remains: Type.Array(Remains, {
-    description: 'What can no longer be reached through the service, and ends later.',
+    description: 'Data that the service can no longer reach and that expires later.',
   }),
 })
 
@@ -62,8 +69,8 @@ export const eraseLead = operation({
   tag: 'Privacy',
   summary: "Erase a lead's personal data",
   description:
-    'For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.',
-  answer: { status: 202, ...dataOf(Erasure, 'The receipt.') },
+    'Permanently erases the personal data of a lead from every store: at once from the lead, and within a minute from all other stores. The number, reference, status, value and times remain. Texts become empty. Pending deliveries of the lead are cancelled. Later changes to the lead are refused (409). Repeating the request returns the same receipt.',
+  answer: { status: 202, ...recordResponse(Erasure, 'The receipt.') },
   handler: async ({ leadKey, reply, clients, limits }) => {
     const { body } = await clients.leads.eraseLead(leadKey(), limits)
     reply.code(202)
@@ -74,9 +81,9 @@ export const eraseLead = operation({
 export const retrieveErasure = operation({
   route: 'GET /manage/leads/:reference/erasure',
   tag: 'Privacy',
-  summary: "Retrieve the receipt of a lead's erasure",
-  description: '404 for a lead whose erasure was not requested.',
-  answer: dataOf(Erasure, 'The receipt.'),
+  summary: 'Retrieve the receipt for an erasure',
+  description: 'Returns the receipt. The response is 404 if no erasure of the lead was requested.',
+  answer: recordResponse(Erasure, 'The receipt.'),
   handler: async ({ leadKey, clients, limits }) =>
     (await clients.leads.retrieveErasure(leadKey(), limits)).body,
 })

@@ -1,56 +1,59 @@
 import { type Delivery, type ExportedEvent, Image, ManagedLead } from '@leadwire/contracts'
-import { isUnimplemented, ServiceError } from '@leadwire/service-kit'
+import { describe, partial, readPlaceId, text } from '@leadwire/requests'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
-import { recordOf } from '../api/record'
-import { dataOf, described, named, timestamp } from '../api/schemas'
-import { AttemptRecord, attemptRecord, DELIVERY_FIELDS, deliveryRecord } from '../deliveries/deliveries'
+import { createRecordRenderer } from '../api/render-record'
+import { described, named, recordResponse, timestamp } from '../api/schemas'
+import { AttemptRecord, DELIVERY_FIELDS, renderAttempt, renderDelivery } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
 import { ScheduledRecord } from '../scheduling/schedule'
-import { idOf } from '../validation/cursor'
-import { describe, partial, text } from '../validation/fields'
 
 const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
 
 const exportedEvent = (title: string, body: string, delivery: object) =>
   named(title, {
     id: Type.String({ format: 'uuid' }),
-    created_at: timestamp('When it was stored.'),
+    created_at: timestamp('When the event was stored.'),
     body: Type.Unknown({ description: body }),
     deliveries: Type.Array(named(`${title}Delivery`, { ...delivery, attempts: Type.Array(AttemptRecord) })),
   })
 
-const ExportedLead = described('ExportedLead', 'All that is held of a lead.', {
+const ExportedLead = described('ExportedLead', 'All stored data of a lead.', {
   lead: ManagedLead,
   history: Type.Array(LeadHistoryEntry),
   appointments: Type.Array(ScheduledRecord),
   callbacks: Type.Array(ScheduledRecord),
-  attachments: Type.Array(Image, { description: 'The files are at their urls.' }),
+  attachments: Type.Array(Image, { description: 'Attachments. Download each file from its `url`.' }),
   webhooks: Type.Array(
     exportedEvent(
       'ExportedWebhook',
-      'What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it.',
+      'The body of the webhook. null if the event was erased, or if the export has reached its size limit.',
       DELIVERY_FIELDS,
     ),
   ),
   notifications: Type.Array(
-    exportedEvent('ExportedNotification', 'What the message is made of; null likewise.', notificationFields),
+    exportedEvent(
+      'ExportedNotification',
+      'The data of the message. null if the export has reached its size limit.',
+      notificationFields,
+    ),
   ),
   complete: Type.Boolean(
     describe(
-      'Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.',
+      'Whether the export is complete. If false, the lists have only their newest records, or bodies are missing. Read the rest from the other operations of the lead.',
       true,
     ),
   ),
 })
 
-/** Each response of a list has up to 100 records. */
+/** The maximum number of responses that are read for each list. Each response has at most 100 records. */
 const MAX_RESPONSES = 10
 
 type Find = (before: number | undefined) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
 
-/** The newest records of a list as a JSON array, and whether these are all. */
+/** Reads the newest records of a list as a JSON array. `complete` is false if the list has older records. */
 const readList = async (find: Find) => {
   const records: string[] = []
   let before: number | undefined
@@ -63,30 +66,28 @@ const readList = async (find: Find) => {
   return { json: `[${records.filter(Boolean).join()}]`, complete: before === undefined }
 }
 
-const eventJson = (event: ExportedEvent, recordOf: (delivery: Delivery) => object): string => {
+const renderEvent = (event: ExportedEvent, render: (delivery: Delivery) => object): string => {
   const { id, createdAt: created_at, body } = event
   const deliveries = event.deliveries.map(({ delivery, attempts }) => ({
-    ...recordOf(delivery!),
-    attempts: attempts.map(attemptRecord),
+    ...render(delivery!),
+    attempts: attempts.map(renderAttempt),
   }))
-  // The body is JSON already.
+  // Inserts the body as it is, because it is JSON already.
   const head = JSON.stringify({ id, created_at }).slice(0, -1)
   return `${head},"body":${body || 'null'},"deliveries":${JSON.stringify(deliveries)}}`
 }
 
-const notificationRecord = recordOf(Type.Object(notificationFields))
+const renderNotification = createRecordRenderer(Type.Object(notificationFields))
 
-/** All that is held of a lead, as JSON. Throws not_found. */
+/** Returns all stored data of a lead as JSON. Throws not_found. */
 const exportedLead = async (
-  { accountId, clients, limits, dependencies, request }: Call<unknown>,
+  { accountId, clients, limits, dependencies }: Call<unknown>,
   reference: string,
 ): Promise<string> => {
   const key = { accountId, reference }
-  const { body } = await clients.leads.retrieveManagedLead(key, limits).catch((error: Error) => {
-    if (isUnimplemented(error)) return clients.retrieveLead(key, limits)
-    throw error
-  })
-  const baseUrl = dependencies.addressOf(request)
+  const asked = { ...key, isExport: true }
+  const { body } = await clients.leads.retrieveManagedLead(asked, limits)
+  const { configuredAddress: baseUrl } = dependencies
   const lists = await Promise.all([
     readList((before) => clients.leads.listLeadHistory({ ...key, before }, limits)),
     readList((before) => clients.leads.listAppointments({ ...key, before }, limits)),
@@ -97,9 +98,12 @@ const exportedLead = async (
   const events = await clients.webhooks.exportLeadEvents({ accountId, leadReference: reference }, limits)
   const fields = {
     lead: Buffer.from(body).toString().slice('{"data":'.length, -1),
-    ...{ history, appointments, callbacks, attachments },
-    webhooks: `[${events.webhooks.map((event) => eventJson(event, deliveryRecord)).join()}]`,
-    notifications: `[${events.notifications.map((event) => eventJson(event, notificationRecord)).join()}]`,
+    history,
+    appointments,
+    callbacks,
+    attachments,
+    webhooks: `[${events.webhooks.map((event) => renderEvent(event, renderDelivery)).join()}]`,
+    notifications: `[${events.notifications.map((event) => renderEvent(event, renderNotification)).join()}]`,
     complete: events.complete && lists.every(({ complete }) => complete),
   }
   return `{${Object.entries(fields).map(([name, json]) => `"${name}":${json}`)}}`
@@ -108,40 +112,52 @@ const exportedLead = async (
 export const exportLead = operation({
   route: 'GET /manage/leads/:reference/export',
   tag: 'Privacy',
-  summary: 'Export all that is held of a lead',
+  summary: 'Export all data of a lead',
   description:
-    'At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.',
-  answer: dataOf(ExportedLead, 'The lead and all that belongs to it.'),
+    'Returns at most 1,000 records each of the history, appointments, callbacks and attachments. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.',
+  answer: recordResponse(ExportedLead, 'The lead and all its records.'),
   handler: async (call) => `{"data":${await exportedLead(call, call.leadKey().reference)}}`,
 })
 
 const PersonQuery = partial({
-  email: text("The person's e-mail address, in any spelling.", 'ada@example.com', {
+  email: text("The person's email address. Case does not matter.", 'ada@example.com', {
     format: 'email',
   }),
-  phone: text("The person's telephone number, as one would write or dial it.", '020 7946 0123', {
-    format: 'phone',
-  }),
+  phone: text(
+    "The person's telephone number, in any format, such as `020 7946 0123` or `+44 20 7946 0123`.",
+    '020 7946 0123',
+    { format: 'phone' },
+  ),
 })
+
+// Refuses a number that starts with a space, because a `+` in a query means a space. Without its plus sign, a
+// foreign number is a different number or no number. A British number is found even without the sign.
+const refuseLostPlus = ({ phone = '' }: { phone?: string }): void => {
+  if (/^\s+(?!44)[1-9]/.test(phone))
+    throw ServiceError.invalid({ phone: ['The phone starts with a space. Write a "+" as %2B.'] })
+}
 
 export const exportPerson = listOperation({
   route: 'GET /manage/persons/export',
   tag: 'Privacy',
-  summary: 'Export all that is held of a person',
+  summary: 'Export all data of a person',
   description:
-    'Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.',
+    'Returns every lead whose customer has this `email`, or this `phone` as a telephone or mobile number, even if the stored field also has an extension or other numbers. Send exactly one of the two parameters. Newest first, up to 20 leads per response. Pass `next_cursor` as `cursor` to get the next leads.',
   filters: PersonQuery,
   record: ExportedLead,
-  cursor: 'The `next_cursor` of the answer before. Without it the newest leads come.',
-  answer: 'Leads and all that belongs to them.',
+  cursor: 'The `next_cursor` of the previous response. Omit it for the newest leads.',
+  answer: 'The leads and all their records.',
   find: async (call, { email, phone }, cursor) => {
     const { clients, accountId, limits } = call
     if ((email === undefined) === (phone === undefined))
-      throw ServiceError.invalid({ email: ['Give either the email or the phone of the person.'] })
-    const asked = { accountId, email, phone, before: idOf(cursor) }
+      throw ServiceError.invalid({
+        email: ['Send either email or phone, not both.'],
+      })
+    refuseLostPlus(call.request.query as { phone?: string })
+    const asked = { accountId, email, phone, before: readPlaceId(cursor) }
     const { references, nextBefore } = await clients.leads.findPersonLeads(asked, limits)
     const leads: string[] = []
-    // One after the other: each may have megabytes.
+    // Exports one lead after the other, because the data of each lead may have megabytes.
     for (const reference of references) leads.push(await exportedLead(call, reference))
     return { items: `[${leads.join()}]`, nextBefore }
   },

@@ -4,54 +4,57 @@ import { setImmediate } from 'node:timers/promises'
 import { type CalendarEntry, oneLine, SCHEDULED_MINUTES } from '@leadwire/contracts'
 import { Type } from '@sinclair/typebox'
 import ical, { type ICalEventData } from 'ical-generator'
-import { holdPlace } from '../admission/admission'
+import { UNARY_CALL_COST } from '../admission/admission'
 import { operation } from '../api/operation'
-import { dataOf, named, timestamp } from '../api/schemas'
+import { named, nullableTimestamp, recordResponse, timestamp } from '../api/schemas'
 import { isKnown } from '../http/entity-tags'
-import { UserRecord, userOf } from '../users/users'
-
-/** As much as a call of a service that is not batched. */
-const COST = 4
+import { renderUser, UserRecord } from '../users/users'
 
 const UserCalendar = named('UserCalendar', {
   url: Type.String({
     format: 'uri',
     description:
-      'Anyone with this address can read the calendar, without a token. Shown only here. Programs that want `webcal:` take it in place of `https:`.',
+      'URL of the calendar, shown only in this response. Anyone with the URL can read the calendar without a token. Replace `https:` with `webcal:` for programs that need this scheme.',
     examples: ['https://api.example.com/calendars/lw_cal_2vJ8.ics'],
   }),
-  created_at: timestamp('When it was made.'),
+  created_at: timestamp('When the calendar URL was created.'),
+  expires_at: nullableTimestamp(
+    'When the URL expires, together with the token that created it. null if this token does not expire.',
+  ),
 })
 
 export const createUserCalendar = operation({
   route: 'POST /manage/users/:id/calendar',
-  summary: "Make the address of a user's calendar",
+  summary: 'Create the calendar URL of a user',
   description:
-    "A calendar that programs can subscribe to, with the user's appointments and callbacks. An address made before stops working.",
+    "Creates the URL of a calendar with the user's appointments and callbacks, for calendar programs to subscribe to. An earlier URL of the user stops working. The URL works until the user is removed or the URL is revoked. If the token of this request has an expiry, the URL also stops working when the token expires or is revoked.",
   savesResponse: true,
-  answer: dataOf(UserCalendar, 'The address.'),
-  handler: async ({ pathId, accountId, clients, limits, dependencies, request }) => {
+  answer: recordResponse(UserCalendar, 'The calendar URL.'),
+  handler: async ({ pathId, accountId, clients, limits, dependencies }) => {
     const key = { accountId, userId: pathId() }
     const { user, secret } = await clients.accounts.createUserCalendar(key, limits)
     return {
-      url: `${dependencies.addressOf(request)}/calendars/${secret}.ics`,
+      url: `${dependencies.configuredAddress}/calendars/${secret}.ics`,
       created_at: user!.calendarCreatedAt,
+      expires_at: user!.calendarExpiresAt ?? null,
     }
   },
 })
 
 export const revokeUserCalendar = operation({
   route: 'DELETE /manage/users/:id/calendar',
-  summary: "Revoke the address of a user's calendar",
-  description: 'It stops working at once.',
-  answer: dataOf(UserRecord, 'The user, without a calendar.'),
-  handler: async ({ pathId, accountId, clients, limits }) =>
-    userOf(await clients.accounts.revokeUserCalendar({ accountId, userId: pathId() }, limits)),
+  summary: 'Revoke the calendar URL of a user',
+  description: 'The URL stops working at once.',
+  answer: recordResponse(UserRecord, 'The user, without a calendar.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.revokeUserCalendar({ accountId, userId: pathId() }, limits)
+    return renderUser(user!)
+  },
 })
 
 const TITLES: Record<string, string> = { appointment: 'Appointment', callback: 'Callback' }
 
-const eventOf = ({ subject, id, date, sequence, changedAt, ...of }: CalendarEntry) => {
+const toCalendarEvent = ({ subject, id, date, sequence, changedAt, ...of }: CalendarEntry) => {
   const start = new Date(date)
   const rows = [
     ['Customer', of.customerName],
@@ -71,20 +74,23 @@ const eventOf = ({ subject, id, date, sequence, changedAt, ...of }: CalendarEntr
   }
 }
 
-/** Events that are rendered at once. Each takes 0.2 ms, and other requests wait meanwhile (seen with 1,500 events). */
+/**
+ * How many events are rendered in one iteration of the event loop. Rendering an event takes 0.2 ms, so other
+ * requests wait for 10 ms (measured with 1,500 events).
+ */
 const BATCH = 50
 const END = 'END:VCALENDAR'
 
-/** RFC 5545, its instants in UTC. The same entries make the same bytes. */
-const calendarOf = async (title: string, entries: CalendarEntry[]): Promise<string> => {
-  // The library escapes all texts but this one.
+/** Renders a calendar (RFC 5545) with times in UTC. Equal entries give equal bytes. */
+const renderCalendar = async (title: string, entries: CalendarEntry[]): Promise<string> => {
+  // Escapes the name, because the library escapes all other texts, but not the name.
   const name = title.replace(/[\\;,]/g, '\\$&')
   const rendered = (events: ICalEventData[]) =>
     ical({ name, prodId: '//Leadwire//Leadwire//EN', ttl: 3600, events }).toString()
   const start = rendered([]).slice(0, -END.length)
   let text = start
   for (let at = 0; at < entries.length; at += BATCH) {
-    text += rendered(entries.slice(at, at + BATCH).map(eventOf)).slice(start.length, -END.length)
+    text += rendered(entries.slice(at, at + BATCH).map(toCalendarEvent)).slice(start.length, -END.length)
     await setImmediate()
   }
   return `${text}${END}\r\n`
@@ -95,7 +101,7 @@ export const readCalendar = operation({
   tag: 'Scheduling',
   summary: "Read a user's calendar",
   description:
-    'The address is the secret. Appointments and callbacks of the last 90 days (the newest 100 of each) and of the future (the next 250 of each), without those that were cancelled or whose lead was erased.',
+    "Returns the calendar of a user. The URL is the secret: no token is needed. The calendar has the user's name. Each entry has its kind, time and duration, the lead's name and reference, and the customer's name, telephone number, email address and postcode. The calendar covers appointments and callbacks of the last 90 days (the newest 100 of each) and of the future (the next 250 of each), except cancelled entries and entries of erased leads.",
   scope: null,
   params: Type.Object({ secret: Type.String({ examples: ['lw_cal_…'] }) }),
   etag: 'read',
@@ -104,12 +110,12 @@ export const readCalendar = operation({
     const { secret } = request.params as { secret: string }
     const asked = { hash: hash('sha256', secret, 'buffer') }
     const { accountId, userId, userName } = await clients.leads.findCalendar(asked, limits)
-    await holdPlace(reply, dependencies.admission.requests(accountId, COST))
+    await dependencies.admission.admitRequest(reply, { bodyBytes: 0, callCost: UNARY_CALL_COST, accountId })
     const { entries } = await clients.leads.listCalendarEntries({ accountId, userId }, limits)
     const etag = `"${hash('sha256', JSON.stringify([userName, entries]), 'base64url')}"`
     reply.headers({ etag, 'cache-control': 'private, no-cache' })
     if (isKnown(request, etag)) return void reply.code(304)
-    const content = Buffer.from(await calendarOf(`Leadwire: ${oneLine(userName)}`, entries))
+    const content = Buffer.from(await renderCalendar(`Leadwire: ${oneLine(userName)}`, entries))
     reply.headers({ 'content-type': 'text/calendar; charset=utf-8', 'content-length': content.length })
     return request.method === 'HEAD' ? undefined : Readable.from([content])
   },

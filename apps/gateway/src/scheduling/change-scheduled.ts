@@ -1,10 +1,9 @@
-import type { EntryChange } from '@leadwire/contracts'
+import type { EntryChange, ListAppointmentsRequest } from '@leadwire/contracts'
+import { describe, parseLocalInstant, partial } from '@leadwire/requests'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
-import { referenceErrors } from '../api/reference-errors'
-import { dataOf, LeadParams, namedPartial } from '../api/schemas'
-import { describe, partial } from '../validation/fields'
-import { localInstant } from '../validation/local-instant'
+import { LeadParams, namedPartial, recordResponse } from '../api/schemas'
 import { ScheduledRecord, ScheduleFields, SUBJECTS, type Subject } from './schedule'
 
 const { notify: _, ...movable } = ScheduleFields.properties
@@ -14,46 +13,59 @@ const notify = (description: string) => Type.Boolean(describe(description, true)
 const RescheduleFields = namedPartial('RescheduleRequest', {
   ...movable,
   notify: notify(
-    'Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.',
+    'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false.',
   ),
 })
 
 const CancelQuery = partial({
-  notify: notify('Whether to withdraw the invitation: the user gets a cancellation.'),
+  notify: notify('Whether to withdraw the invitation by sending the user a cancellation. Default false.'),
 })
 
 type ChangeEntry = (call: Call<unknown>, change: EntryChange) => Promise<{ body: Uint8Array }>
+
+const listEntries = (subject: Subject, { clients, limits }: Call<unknown>, asked: ListAppointmentsRequest) =>
+  subject === 'appointment'
+    ? clients.leads.listAppointments(asked, limits)
+    : clients.leads.listCallbacks(asked, limits)
+
+/**
+ * Checks that the entry in the path exists. Called for a request with invalid fields, which is a 404 if the
+ * entry is unknown. Lists the lead's entries with ids up to `id`, newest first: the entry exists if it is the
+ * first in the list. Throws not_found for an unknown lead or entry.
+ */
+const findEntry = async (
+  subject: Subject,
+  call: Call<unknown>,
+  { id, ...lead }: { accountId: number; reference: string; id: number },
+): Promise<void> => {
+  const before = Math.min(id + 1, Number.MAX_SAFE_INTEGER)
+  const { items } = await listEntries(subject, call, { ...lead, before })
+  const [entry] = JSON.parse(Buffer.from(items).toString()) as { id: number }[]
+  if (entry?.id !== id) throw new ServiceError('not_found', 'There is nothing with this id.')
+}
 
 const describedFor = (subject: Subject) => ({
   tag: 'Scheduling',
   params: Type.Object({
     ...LeadParams.properties,
-    id: Type.Integer({ minimum: 1, description: `The ${subject}'s id.`, examples: [1] }),
+    id: Type.Integer({ minimum: 1, description: `The ID of the ${subject}.`, examples: [1] }),
   }),
   problems: ['lead-erased' as const],
-  answer: dataOf(ScheduledRecord, `The ${subject} as it is now.`),
+  answer: recordResponse(ScheduledRecord, `The updated ${subject}.`),
 })
-
-/** The lead and the entry of the address, and what of an invalid request is missing beside. */
-const entryOf = (call: Call<unknown>, subject: Subject) => {
-  const key = { ...call.leadKey(), id: call.pathId() }
-  const errors = (fields: Record<string, unknown>) =>
-    referenceErrors(call, { userId: fields['user_id'], entry: { [`${subject}Id`]: key.id } })
-  return { key, errors }
-}
 
 const rescheduleOperation = (subject: Subject, change: ChangeEntry) =>
   operation({
     ...describedFor(subject),
     route: `PATCH /leads/:reference/${subject}s/:id`,
     summary: `Reschedule ${SUBJECTS[subject]}`,
-    description:
-      'Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).',
+    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled ${subject} is refused (422).`,
     body: RescheduleFields,
     handler: async (call) => {
-      const { key, errors } = entryOf(call, subject)
-      const { date, user_id: userId, notify = false } = await call.valid(errors)
-      const instant = date === undefined ? undefined : localInstant(date, call.dependencies.timeZone)!
+      const key = { ...call.leadKey(), id: call.pathId() }
+      const given = await call.valid(() => findEntry(subject, call, key))
+      const { date, user_id: userId, notify = false } = given
+      const instant = date === undefined ? undefined : parseLocalInstant(date, call.dependencies.timeZone)!
       return (await change(call, { ...key, date: instant, userId, notify })).body
     },
   })
@@ -63,11 +75,11 @@ const cancelOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `DELETE /leads/:reference/${subject}s/:id`,
     summary: `Cancel ${SUBJECTS[subject]}`,
-    description: 'It stays in the lists. A second cancellation gets the same answer and sends no message.',
+    description: `Cancels the ${subject}, which stays in the list of the lead. Repeating the request returns the same response and sends no message.`,
     query: CancelQuery,
     handler: async (call) => {
-      const { key, errors } = entryOf(call, subject)
-      const { notify = false } = await call.valid(errors)
+      const key = { ...call.leadKey(), id: call.pathId() }
+      const { notify = false } = await call.valid(() => findEntry(subject, call, key))
       return (await change(call, { ...key, notify })).body
     },
   })

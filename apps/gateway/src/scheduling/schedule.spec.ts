@@ -1,11 +1,19 @@
-import type { Appointment } from '@leadwire/contracts'
-import { type RunningGateway, startGateway } from '../gateway.fixture'
+import type { Appointment, ListAppointmentsRequest } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
+import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
 
 let gateway: RunningGateway
 let asked: Appointment[]
+
+/** Implements the list of a lead with two entries. */
+const listEntries = async ({ reference, before = Number.POSITIVE_INFINITY }: ListAppointmentsRequest) => {
+  if (reference === MISSING) throw new ServiceError('not_found', 'There is no such lead.')
+  const entries = [{ id: 8 }, { id: 6 }].filter(({ id }) => id < before)
+  return { items: Buffer.from(JSON.stringify(entries)), nextBefore: undefined }
+}
 
 beforeAll(async () => {
   gateway = await startGateway({
@@ -18,11 +26,9 @@ beforeAll(async () => {
         asked.push(callback!)
         return { body: Buffer.from('{"data":"callback"}') }
       },
-      checkReferences: async ({ leadReference, userId }) => ({
-        leadMissing: leadReference === MISSING,
-        userMissing: userId === 404,
-        missingImageIds: [],
-      }),
+      retrieveLeads: retrieveAllBut(MISSING),
+      listAppointments: listEntries,
+      listCallbacks: listEntries,
     },
   })
 })
@@ -85,16 +91,17 @@ test.each([
   const response = await post({ date })
   expect(response.statusCode).toBe(422)
   expect(response.json().errors).toEqual({
-    date: ['The date is not a date and time that exists, from 1900 to 2199, in the format dd/mm/yyyy hh:mm.'],
+    date: [
+      'The date is not a valid date. Use an existing time from 1900 to 2199, in the format dd/mm/yyyy hh:mm.',
+    ],
   })
 })
 
-test('every error at once, an unknown user with them', async () => {
+test('every error of a field at once', async () => {
   const response = await post({ notify: 'yes', user_id: 404, date: null })
   expect(response.json().errors).toEqual({
     notify: ['The notify field must be true or false.'],
     date: ['The date field is required.'],
-    user_id: ['The selected user id is invalid.'],
   })
 })
 
@@ -108,6 +115,29 @@ test('a missing lead is a 404 before any error; a malformed reference too', asyn
   expect((await post({ date: 'x' }, MISSING)).statusCode).toBe(404)
   expect((await post({ date: 'x' }, 'not-a-uuid')).statusCode).toBe(404)
   expect((await post({}, 'x'.repeat(5000))).statusCode).toBe(404)
+})
+
+describe.each(['appointments', 'callbacks'])('a change of %s with invalid fields', (what) => {
+  const change = (id: number, reference: string, method: 'PATCH' | 'DELETE') =>
+    gateway.send({
+      method,
+      url: `/leads/${reference}/${what}/${id}${method === 'DELETE' ? '?notify=x' : ''}`,
+      ...(method === 'PATCH' && { payload: { user_id: 'x', notify: 2 } }),
+    })
+
+  test('is a 422 with every error when the lead has the entry', async () => {
+    const changed = await change(8, REFERENCE, 'PATCH')
+    expect([changed.statusCode, Object.keys(changed.json().errors)]).toEqual([422, ['user_id', 'notify']])
+    expect((await change(8, REFERENCE, 'DELETE')).statusCode).toBe(422)
+  })
+
+  test('is a 404 for an unknown lead or entry', async () => {
+    for (const method of ['PATCH', 'DELETE'] as const) {
+      expect((await change(8, MISSING, method)).statusCode).toBe(404)
+      for (const id of [7, 9, Number.MAX_SAFE_INTEGER])
+        expect((await change(id, REFERENCE, method)).statusCode).toBe(404)
+    }
+  })
 })
 
 test.each([

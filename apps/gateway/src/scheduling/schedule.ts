@@ -1,19 +1,25 @@
 import type { Appointment } from '@leadwire/contracts'
+import { describe, id, parseLocalInstant, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
-import { idempotencyOf, replayable, type Saved } from '../api/idempotency'
+import { readIdempotency, renderSaved, type Saved } from '../api/call-limits'
+import { findLead } from '../api/find-lead'
 import { leadListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
-import { referenceErrors } from '../api/reference-errors'
-import { dataOf, described, leadReferenceSchema, named, nullableTimestamp, timestamp } from '../api/schemas'
-import { bodyOf } from '../body/body'
-import { describe, id, text } from '../validation/fields'
-import { localInstant } from '../validation/local-instant'
+import {
+  described,
+  leadReferenceSchema,
+  named,
+  nullableTimestamp,
+  recordResponse,
+  timestamp,
+} from '../api/schemas'
+import { readBody } from '../body/parse-body'
 
 export const ScheduleFields = named('ScheduleRequest', {
-  notify: Type.Boolean(describe('Whether to notify the user.', true)),
-  user_id: id('User it is assigned to.', 1),
+  notify: Type.Boolean(describe('Whether to notify the assigned user.', true)),
+  user_id: id('The ID of the assigned user.', 1),
   date: text(
-    'Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.',
+    'Requested date and time, `dd/mm/yyyy hh:mm`, in the time zone of the service (default Europe/London).',
     '24/12/2026 14:30',
     { format: 'local-date-time' },
   ),
@@ -23,14 +29,14 @@ export const Scheduled = described('Scheduled', 'An appointment or a callback.',
   id: Type.Integer({ examples: [1] }),
   lead_reference: leadReferenceSchema(),
   user_id: Type.Integer({ examples: [1] }),
-  date: timestamp('When it is to take place, in UTC.'),
+  date: timestamp('When the appointment or callback takes place. ISO 8601, UTC.'),
   notify: Type.Boolean({ examples: [true] }),
-  created_at: timestamp('When it was scheduled.'),
+  created_at: timestamp('When the appointment or callback was scheduled.'),
 })
 
-export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a callback as it is now.', {
+export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a callback, as it is now.', {
   ...Scheduled.properties,
-  cancelled_at: nullableTimestamp('Null until it is cancelled.'),
+  cancelled_at: nullableTimestamp('When the appointment or callback was cancelled. null until then.'),
 })
 
 export const SUBJECTS = { appointment: 'an appointment', callback: 'a callback' }
@@ -44,33 +50,31 @@ const scheduleOperation = (
   operation({
     route: `POST /leads/:reference/${subject}s`,
     summary: `Schedule ${SUBJECTS[subject]}`,
-    answer: dataOf(Scheduled, `The ${subject}.`),
+    answer: recordResponse(Scheduled, `The ${subject}.`),
     tag: 'Scheduling',
-    description: 'The status of the lead does not change by it.',
+    description: 'Scheduling does not change the status of the lead.',
     idempotent: true,
     problems: ['lead-erased'],
     body: ScheduleFields,
     handler: async (call) => {
       const { request, reply } = call
-      const idempotency = idempotencyOf(request, bodyOf(request).fields)
+      const idempotency = readIdempotency(request, readBody(request).fields)
       const key = call.leadKey()
-      const { user_id: userId, ...given } = await call.valid((fields) =>
-        referenceErrors(call, { userId: fields['user_id'] }),
-      )
-      const date = localInstant(given.date, call.dependencies.timeZone)!
-      return replayable(
+      const { user_id: userId, ...given } = await call.valid(() => findLead(call))
+      const date = parseLocalInstant(given.date, call.dependencies.timeZone)!
+      return renderSaved(
         reply,
         await create(call, { ...key, userId, notify: given.notify, date, idempotency }),
       )
     },
   })
 
-/** Interface: Schedule Appointment. */
+/** Implements the lead API, section Schedule Appointment. */
 export const scheduleAppointment = scheduleOperation('appointment', ({ clients, limits }, appointment) =>
   clients.leads.scheduleAppointment({ appointment }, limits),
 )
 
-/** Interface: Schedule Callback. */
+/** Implements the lead API, section Schedule Callback. */
 export const scheduleCallback = scheduleOperation('callback', ({ clients, limits }, callback) =>
   clients.leads.scheduleCallback({ callback }, limits),
 )

@@ -9,7 +9,7 @@ afterAll(() => gateway.stop())
 
 const get = (url: string, headers: Record<string, string> = {}) => gateway.app.inject({ url, headers })
 
-/** The addresses that a page names, as a browser would ask for them. */
+/** Returns the URLs that a page refers to, resolved as a browser resolves them. */
 const namedBy = (page: string, body: string) =>
   [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(
     ([, address]) => new URL(address!, `http://console.test${page}`).pathname,

@@ -1,80 +1,132 @@
 import { PORTAL_LINK, SCOPES, type Token } from '@leadwire/contracts'
+import { describe, enumeration, partial } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { recordListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { recordOf } from '../api/record'
-import { dataOf, described, listOf, nullableOf, nullableTimestamp, timestamp } from '../api/schemas'
-import { endsSoon } from '../auth/token-verifier'
-import { describe, oneOf } from '../validation/fields'
+import { createRecordRenderer } from '../api/render-record'
+import {
+  described,
+  nullableScalar,
+  nullableTimestamp,
+  orNull,
+  recordResponse,
+  TokenName,
+  timestamp,
+} from '../api/schemas'
+import { endsSoon } from '../auth/authenticate'
 
-const OwnToken = described('OwnToken', 'What the token of the request may do.', {
+const OwnToken = described('OwnToken', 'The token of the request and its permissions.', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['Website form'] }),
-  scopes: Type.Array(oneOf([...SCOPES, PORTAL_LINK], '`portal-link`: the link was not opened yet.'), {
-    examples: [['leads']],
+  scopes: Type.Array(
+    enumeration(
+      [...SCOPES, PORTAL_LINK],
+      '`portal-link`: the token is a portal link that has not been opened.',
+    ),
+    {
+      examples: [['leads']],
+    },
+  ),
+  endpoint_id: nullableScalar(
+    'integer',
+    'The endpoint that the token is restricted to. null if the token is not restricted.',
+  ),
+  test: Type.Boolean({
+    description:
+      'Whether the token creates test leads. A test token can still read and change live data within its scopes.',
+    examples: [false],
   }),
-  endpoint_id: nullableOf('integer', 'The one webhook endpoint that it sees; null: it is not of one alone.'),
-  test: Type.Boolean({ description: 'Leads made with it are test leads.', examples: [false] }),
-  expires_at: nullableTimestamp('Null when it does not expire.'),
+  expires_at: nullableTimestamp('When the token expires. null if it does not expire.'),
 })
 
 export const TokenRecord = described(
   'Token',
-  'What is known of a bearer token. The token itself is shown once, when it is made.',
+  'The record of a bearer token. The token itself is shown only when it is created.',
   {
     ...OwnToken.properties,
-    publishable: Type.Boolean(describe('It may stand in a public page.', false)),
+    publishable: Type.Boolean(
+      describe('Publishable: safe to use in a public page; can only create leads.', false),
+    ),
     origins: Type.Array(Type.String(), {
-      description: 'Of a publishable token: the origins of its pages.',
+      description: 'Origins of the pages that may use a publishable token.',
       examples: [[]],
     }),
-    return_url: nullableOf('string', 'Of a publishable token: where a plain form is sent back to.'),
-    honeypot: nullableOf('string', 'Of a publishable token: the form field that people leave empty.'),
-    last_used_at: nullableTimestamp('Null when it was never used.'),
-    revoked_at: nullableTimestamp('Null until it is revoked.'),
-    created_at: timestamp('When it was made.'),
-    expires_soon: Type.Boolean(describe('It is not revoked and expires within 14 days.', false)),
+    return_url: nullableScalar(
+      'string',
+      'URL that a person is sent to after submitting a website form. Publishable tokens only.',
+    ),
+    honeypot: nullableScalar(
+      'string',
+      'Name of a form field that is hidden from people. A form with a value in this field creates a lead with the status `spam`. Publishable tokens only.',
+    ),
+    last_used_at: nullableTimestamp('When the token was last used. null if it was never used.'),
+    revoked_at: nullableTimestamp('When the token was revoked. null until then.'),
+    created_at: timestamp('When the token was created.'),
+    created_by: orNull(TokenName, 'The token that created this token. null if an operator created it.'),
+    expires_soon: Type.Boolean(
+      describe('Whether the token expires within 14 days and is not revoked.', false),
+    ),
   },
 )
 
-const recordOfToken = recordOf(TokenRecord)
+const renderTokenFields = createRecordRenderer(TokenRecord)
 
-/** A token's public record. `now` is in milliseconds since the epoch. */
-export const tokenRecord = (token: Token, now: number) => ({
-  ...recordOfToken(token),
+/** Returns a token's public record. `now` is in milliseconds since the epoch. */
+export const renderToken = (token: Token, now: number) => ({
+  ...renderTokenFields(token),
+  created_by:
+    token.createdByTokenId === undefined
+      ? null
+      : { id: token.createdByTokenId, name: token.createdByTokenName },
   publishable: token.origins.length > 0,
   expires_soon:
     token.revokedAt === undefined &&
     endsSoon(token.expiresAt === undefined ? undefined : Date.parse(token.expiresAt), now),
 })
 
-export const listTokens = operation({
+export const listTokens = recordListOperation({
   route: 'GET /manage/tokens',
   summary: 'List tokens',
-  answer: listOf(TokenRecord, "The account's tokens, without the tokens themselves."),
-  handler: async ({ accountId, clients, limits, dependencies: { now } }) => {
-    const { tokens } = await clients.accounts.listTokens({ accountId }, limits)
-    return tokens.map((token) => tokenRecord(token, now()))
+  description:
+    'Returns the records of all tokens, including revoked and expired tokens. The records do not contain the tokens themselves.',
+  record: TokenRecord,
+  find: async ({ clients, limits, request: { principal } }, asked) => {
+    const { tokens, nextAfter } = await clients.accounts.listTokens(asked, limits)
+    return { records: tokens.map((token) => renderToken(token, principal.databaseNow())), nextAfter }
   },
 })
 
-const ownToken = recordOf(OwnToken)
+const renderOwnToken = createRecordRenderer(OwnToken)
 
 export const retrieveOwnToken = operation({
   route: 'GET /token',
   scope: SCOPES,
   endpointTokens: true,
   summary: 'Retrieve the token of the request',
-  answer: dataOf(OwnToken, 'What the token may do.'),
-  handler: async ({ request: { principal } }) => ownToken({ ...principal, id: principal.tokenId }),
+  answer: recordResponse(OwnToken, 'The permissions of the token.'),
+  handler: async ({ request: { principal } }) => renderOwnToken({ ...principal, id: principal.tokenId }),
+})
+
+const RevokeQuery = partial({
+  cascade: Type.Boolean(
+    describe(
+      'Whether to also revoke the tokens, the portal links with their sessions, and the calendar URLs that the token created, and everything that these tokens created in turn. Default false.',
+      true,
+    ),
+  ),
 })
 
 export const revokeToken = operation({
   route: 'DELETE /manage/tokens/:id',
   summary: 'Revoke a token',
-  description: 'It stops working everywhere within a second.',
-  answer: dataOf(TokenRecord, 'The revoked token.'),
-  handler: async ({ pathId, accountId, clients, limits, dependencies: { now } }) => {
-    const { token } = await clients.accounts.revokeToken({ accountId, tokenId: pathId() }, limits)
-    return tokenRecord(token!, now())
+  description:
+    'Revokes a token within a second, together with the calendar URLs that expire when the token expires. With `cascade`, also revokes everything else that the token created and that grants access. Webhook endpoints, users, images and leads remain. The audit log shows what the token changed.',
+  query: RevokeQuery,
+  answer: recordResponse(TokenRecord, 'The revoked token.'),
+  handler: async ({ pathId, accountId, clients, limits, valid, request: { principal } }) => {
+    const tokenId = pathId()
+    const { cascade = false } = await valid()
+    const { token } = await clients.accounts.revokeToken({ accountId, tokenId, cascade }, limits)
+    return renderToken(token!, principal.databaseNow())
   },
 })

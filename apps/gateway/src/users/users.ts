@@ -1,69 +1,73 @@
-import type { User } from '@leadwire/contracts'
+import { CreateUser, UpdateUser } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { recordListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
-import { recordOf } from '../api/record'
-import { dataOf, described, listOf, named, namedPartial, nullableTimestamp, timestamp } from '../api/schemas'
-import { text } from '../validation/fields'
+import { createRecordRenderer } from '../api/render-record'
+import { described, nullableTimestamp, recordResponse, timestamp } from '../api/schemas'
 
-const userFields = {
-  email: text('Once per account.', 'sales@example.com', { format: 'email' }),
-  name: text(undefined, 'Grace Hopper'),
-}
-
-export const UserRecord = described('User', 'Someone leads are assigned to.', {
+export const UserRecord = described('User', 'A user to whom leads can be assigned.', {
   id: Type.Integer({ examples: [1] }),
   email: Type.String({ examples: ['sales@example.com'] }),
   name: Type.String({ examples: ['Grace Hopper'] }),
-  created_at: timestamp('When the user was made.'),
-  removed_at: nullableTimestamp('Null until the user is removed.'),
+  created_at: timestamp('When the user was created.'),
+  removed_at: nullableTimestamp('When the user was removed. null until then.'),
   calendar_created_at: nullableTimestamp(
-    'When the address of the calendar was made; null when there is none.',
+    'When the calendar URL was created. null if the user has no calendar URL.',
+  ),
+  calendar_expires_at: nullableTimestamp(
+    'When the calendar URL expires, together with the token that created it. null if the URL does not expire.',
   ),
 })
 
-const userRecord = recordOf(UserRecord)
+export const renderUser = createRecordRenderer(UserRecord)
 
-export const userOf = ({ user }: { user?: User | undefined }) => userRecord(user!)
-
-export const listUsers = operation({
+export const listUsers = recordListOperation({
   route: 'GET /manage/users',
   summary: 'List users',
-  answer: listOf(UserRecord, "The account's users, without those who were removed."),
-  handler: async ({ accountId, clients, limits }) => {
-    const { users } = await clients.accounts.listUsers({ accountId }, limits)
-    return users.map(userRecord)
+  description: 'Returns the users of the account, without removed users.',
+  record: UserRecord,
+  find: async ({ clients, limits }, asked) => {
+    const { users, nextAfter } = await clients.accounts.listUsers(asked, limits)
+    return { records: users.map(renderUser), nextAfter }
   },
 })
 
 export const createUser = operation({
   route: 'POST /manage/users',
   summary: 'Create a user',
-  body: named('CreateUserRequest', userFields),
+  body: CreateUser,
   savesResponse: true,
-  answer: dataOf(UserRecord, 'The new user.'),
-  handler: async ({ accountId, clients, limits, valid }) =>
-    userOf(await clients.accounts.createUser({ accountId, ...(await valid()) }, limits)),
+  answer: recordResponse(UserRecord, 'The new user.'),
+  handler: async ({ accountId, clients, limits, valid }) => {
+    const fields = await valid()
+    const { user } = await clients.accounts.createUser({ accountId, ...fields }, limits)
+    return renderUser(user!)
+  },
 })
 
 export const retrieveUser = operation({
   route: 'GET /manage/users/:id',
   summary: 'Retrieve a user',
-  description: 'Also one that was removed.',
-  answer: dataOf(UserRecord, 'The user.'),
-  handler: async ({ pathId, accountId, clients, limits }) =>
-    userOf(await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)),
+  description: 'Returns a user, even if the user was removed.',
+  answer: recordResponse(UserRecord, 'The user.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.retrieveUser({ accountId, userId: pathId() }, limits)
+    return renderUser(user!)
+  },
 })
 
 export const updateUser = operation({
   route: 'PATCH /manage/users/:id',
   summary: 'Update a user',
-  description: 'Changes what is given and leaves the rest. A removed user can not be changed (422).',
-  body: namedPartial('UpdateUserRequest', userFields),
-  answer: dataOf(UserRecord, 'The user as it is now.'),
+  description:
+    'Updates the fields in the request. Omitted fields keep their values. A removed user cannot be changed (422).',
+  body: UpdateUser,
+  answer: recordResponse(UserRecord, 'The updated user.'),
   handler: async ({ pathId, accountId, clients, limits, valid }) => {
     const key = { accountId, userId: pathId() }
-    const value = await valid(() => clients.accounts.retrieveUser(key, limits).then(() => ({})))
-    return userOf(await clients.accounts.updateUser({ ...key, ...value }, limits))
+    const value = await valid(() => clients.accounts.retrieveUser(key, limits))
+    const { user } = await clients.accounts.updateUser({ ...key, ...value }, limits)
+    return renderUser(user!)
   },
 })
 
@@ -71,8 +75,10 @@ export const removeUser = operation({
   route: 'DELETE /manage/users/:id',
   summary: 'Remove a user',
   description:
-    'The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.',
-  answer: dataOf(UserRecord, 'The removed user.'),
-  handler: async ({ pathId, accountId, clients, limits }) =>
-    userOf(await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)),
+    'Removes a user. A removed user can no longer be assigned and gets no more notifications. A new user can have the same email address. Leads, appointments and callbacks keep the ID of the removed user. The user can still be retrieved by this ID.',
+  answer: recordResponse(UserRecord, 'The removed user.'),
+  handler: async ({ pathId, accountId, clients, limits }) => {
+    const { user } = await clients.accounts.removeUser({ accountId, userId: pathId() }, limits)
+    return renderUser(user!)
+  },
 })

@@ -1,22 +1,19 @@
-import { Account, CreateTokenRequest, isEmail } from '@leadwire/contracts'
+import { Account, CreateTokenRequest } from '@leadwire/contracts'
 import { type OpenTransaction, ServiceError } from '@leadwire/service-kit'
-import { nameErrors, refuse } from '../arguments'
 import { managedRecords } from '../database/managed-records'
 import type { Operation } from '../operation'
 import { insertToken, newSecret } from '../tokens/tokens'
 
 const ACCOUNTS = managedRecords(Account, 'accounts', 'account')
 
-export const createAccount: Operation<'createAccount'> = async ({ database, actor }, { name }) => {
-  refuse(nameErrors(name))
-  return database.transaction(async (tx) => {
-    // It names the account to webhook receivers.
+export const createAccount: Operation<'createAccount'> = ({ database, actor }, { name }) =>
+  database.transaction(async (tx) => {
+    // `api_key` identifies the account to webhook receivers.
     const { secret: api_key } = newSecret('key')
-    const account = await ACCOUNTS.insert(tx, actor, { name: name.trim(), api_key }, ['name'])
+    const account = await ACCOUNTS.insert(tx, actor, { name, api_key }, ['name'])
     const first = { accountId: account.id, name: 'first', scopes: ['leads', 'manage'] }
     return { account, ...(await insertToken(tx, CreateTokenRequest.fromPartial(first), actor)) }
   })
-}
 
 export const listAccounts: Operation<'listAccounts'> = async ({ database }) => ({
   accounts: await ACCOUNTS.list(database, 'true', []),
@@ -26,11 +23,12 @@ export const retrieveAccount: Operation<'retrieveAccount'> = async ({ database }
   account: await ACCOUNTS.retrieve(database, request),
 })
 
-/** Creates of leads lock the row of their account as well: each waits for the other, and neither for long. */
+/**
+ * Updates an account, and locks its row. Creates of leads lock the same row, so an update and a create may
+ * briefly wait for each other.
+ */
 export const updateAccount: Operation<'updateAccount'> = async (deps, request) => {
   const { contactEmail } = request
-  if (contactEmail && !isEmail(contactEmail))
-    throw ServiceError.invalid({ contact_email: ['The contact email must be a valid email address.'] })
   const account = await ACCOUNTS.change(deps, request, {
     action: 'account.updated',
     logged: ['contactEmail'],
@@ -43,16 +41,23 @@ export const updateAccount: Operation<'updateAccount'> = async (deps, request) =
 const requireKept = async ({ id }: Account, tx: OpenTransaction): Promise<void> => {
   const text = 'SELECT account_id FROM account_deletions WHERE account_id = $1'
   if ((await tx.query({ text, values: [id] })).length > 0)
-    throw new ServiceError('conflict', 'The account is being deleted.')
+    throw new ServiceError('conflict', 'The account is being deleted, so it cannot be suspended or resumed.')
 }
 
-/** Suspends an account: its tokens are refused within a second, everywhere. Throws conflict for a deleted one. */
+/**
+ * Suspends an account. Its tokens are refused everywhere within a second. Throws conflict if the account is
+ * being deleted.
+ */
 export const suspendAccount: Operation<'suspendAccount'> = ACCOUNTS.changing({
-  ...{ action: 'account.suspended', logged: ['suspendedAt'], check: requireKept },
+  action: 'account.suspended',
+  logged: ['suspendedAt'],
+  check: requireKept,
   set: 'suspended_at = coalesce(suspended_at, clock_timestamp())',
 })
 
 export const resumeAccount: Operation<'resumeAccount'> = ACCOUNTS.changing({
-  ...{ action: 'account.resumed', logged: ['suspendedAt'], check: requireKept },
+  action: 'account.resumed',
+  logged: ['suspendedAt'],
+  check: requireKept,
   set: 'suspended_at = NULL',
 })

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import {
   newAccount,
   newItem,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../leads-service.fixture'
 
@@ -16,7 +16,7 @@ afterAll(() => service.stop())
 
 const scene = async () => {
   const account = await newAccount(service)
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(account.accountId)] }))
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(account.accountId)] }))
   const file = { name: 'Survey', fileName: 'survey.pdf', fileSize: 1234, contentType: 'application/pdf' }
   const request = () => ({
     accountId: account.accountId,
@@ -24,7 +24,6 @@ const scene = async () => {
     file: { ...file, key: `attachments/${randomUUID()}.pdf` },
     baseUrl: 'https://api.example.test',
     idempotency: undefined,
-    claimId: '',
   })
   return { ...account, lead, request }
 }
@@ -76,51 +75,35 @@ test('another account, another lead or another id finds no attachment', async ()
   })
 })
 
-test('a claimed key keeps others out until it is answered, and is then replayed', async () => {
-  const { request, tokenId } = await scene()
-  const key = { tokenId, key: 'upload' }
-  const { claimId } = await service.attachments.claimIdempotencyKey(key)
-  await expect(service.attachments.claimIdempotencyKey(key)).rejects.toMatchObject({ code: 'conflict' })
-  const idempotency = { ...key, fingerprint: Buffer.alloc(32, 7) }
-  await expect(attach({ ...request(), idempotency, claimId: randomUUID() })).rejects.toMatchObject({
-    code: 'conflict',
+const countAttachments = async (accountId: number) => {
+  const [row] = await service.db.query<{ count: number }>({
+    text: 'SELECT count(*)::int AS count FROM attachments WHERE account_id = $1',
+    values: [accountId],
   })
-  const body = await attach({ ...request(), idempotency, claimId })
-  const { saved } = await service.attachments.claimIdempotencyKey(key)
-  expect(saved).toEqual({ fingerprint: idempotency.fingerprint, body: Buffer.from(body) })
+  return row!.count
+}
+
+test('of uploads at once under one key one is recorded; the others get its response, or a conflict', async () => {
+  const { request, tokenId, accountId } = await scene()
+  const idempotency = { tokenId, key: 'upload', fingerprint: Buffer.alloc(32, 7) }
+  const uploads = Array.from({ length: 10 }, () => attach({ ...request(), idempotency }))
+  const results = await Promise.allSettled(uploads)
+  const bodies = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+  const errors = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []))
+  expect(new Set(bodies).size).toBe(1)
+  expect(errors.filter((code) => code !== 'conflict')).toEqual([])
+  expect(await countAttachments(accountId)).toBe(1)
+  const later = await service.attachments.attachFile({ ...request(), idempotency })
+  expect([later.body.toString(), later.replayed]).toEqual([bodies[0], true])
+  const another = { ...idempotency, fingerprint: Buffer.alloc(32, 8) }
+  await expect(attach({ ...request(), idempotency: another })).rejects.toMatchObject({ code: 'invalid' })
 })
 
-test('a claim lasts while it is renewed, and one that ran out takes nothing from the next', async () => {
+test('an upload that is refused leaves its key free', async () => {
   const { request, tokenId } = await scene()
-  const key = { tokenId, key: 'renewed' }
-  const endNow = () =>
-    service.db.query({
-      text: `UPDATE idempotency_keys SET claimed_until = clock_timestamp() WHERE key = 'renewed'`,
-    })
-  const { claimId } = await service.attachments.claimIdempotencyKey(key)
-  await endNow()
-  await service.attachments.renewIdempotencyKey({ ...key, claimId })
-  await expect(service.attachments.claimIdempotencyKey(key)).rejects.toMatchObject({ code: 'conflict' })
-  await endNow()
-  const next = await service.attachments.claimIdempotencyKey(key)
-  await service.attachments.renewIdempotencyKey({ ...key, claimId })
-  const idempotency = { ...key, fingerprint: Buffer.from('a') }
-  await expect(attach({ ...request(), idempotency, claimId })).rejects.toMatchObject({ code: 'conflict' })
-  await attach({ ...request(), idempotency, claimId: next.claimId })
-})
-
-test('a released key, and one whose claim ran out, can be claimed again', async () => {
-  const { tokenId } = await scene()
-  const key = { tokenId, key: 'again' }
-  const { claimId } = await service.attachments.claimIdempotencyKey(key)
-  await service.attachments.releaseIdempotencyKey({ ...key, claimId })
-  const second = await service.attachments.claimIdempotencyKey(key)
-  expect(second.claimId).not.toBe('')
-  await service.db.query({
-    text: `UPDATE idempotency_keys SET claimed_until = clock_timestamp() WHERE claim_id IS NOT NULL`,
-  })
-  const third = await service.attachments.claimIdempotencyKey(key)
-  expect(third.claimId).not.toBe(second.claimId)
-  await service.attachments.releaseIdempotencyKey({ ...key, claimId: second.claimId })
-  await expect(service.attachments.claimIdempotencyKey(key)).rejects.toMatchObject({ code: 'conflict' })
+  const idempotency = { tokenId, key: 'refused', fingerprint: Buffer.alloc(32, 7) }
+  const wrong = { ...request(), reference: randomUUID(), idempotency }
+  await expect(attach(wrong)).rejects.toMatchObject({ code: 'not_found' })
+  const { replayed } = await service.attachments.attachFile({ ...request(), idempotency })
+  expect(replayed).toBe(false)
 })

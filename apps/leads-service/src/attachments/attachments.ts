@@ -2,13 +2,12 @@ import {
   type AttachFileRequest,
   type Image,
   imageJson,
+  isUuid,
   type ListAttachmentsRequest,
   StoredFile,
 } from '@leadwire/contracts'
-import { statement, theRow } from '@leadwire/service-kit'
-import { fileFields, isId, isText, isUuid, validate } from '../arguments'
+import { answerUnderKey, requirePart, statement, theRow } from '@leadwire/service-kit'
 import { rowMapper } from '../database/row-mapper'
-import { underKey } from '../idempotency/idempotency-keys'
 import { lockToAdd } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
 import { requireUnerased } from '../leads/read/lead-rows'
@@ -16,13 +15,16 @@ import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 
-/** The fields that an attachment shows. It never changes: it was updated when it was created. */
+/** The public columns of an attachment. An attachment never changes, so `updated_at` is `created_at`. */
 export const ATTACHMENT_COLUMNS = `t.id, t.name, t.file_name, t.file_size, t.content_type, NULL AS alt, 0 AS public,
   1 AS processed, t.created_at, t.created_at AS updated_at`
 
 type AttachmentRow = Omit<Image, 'url'>
 
-/** The public JSON of an attachment (interface: Attach a file). Its url needs the bearer token. */
+/**
+ * Renders the public JSON of an attachment (the lead API, section Attach a file). A download from its `url`
+ * needs the bearer token.
+ */
 const attachmentJson = (row: AttachmentRow, baseUrl: string, reference: string): string =>
   imageJson({ ...row, url: `${baseUrl}/leads/${reference}/attachments/${row.id}` })
 
@@ -33,8 +35,7 @@ const insert = statement<AttachmentRow>('attach-file')`
 
 const insertAttachment = async (tx: RecordingTransaction, request: AttachFileRequest): Promise<Buffer> => {
   const { accountId, baseUrl } = request
-  validate({ account_id: isId(accountId), base_url: isText(baseUrl, 16_384), ...fileFields(request.file) })
-  const { key, name, fileName, fileSize, contentType } = request.file!
+  const { key, name, fileName, fileSize, contentType } = requirePart(request.file, 'file')
   const lead = await requireUnerased(tx, lockToAdd, request)
   const [row] = await insert(tx, accountId, lead.id, key, name, fileName, fileSize, contentType)
   const json = attachmentJson(row!, baseUrl, lead.reference)
@@ -43,24 +44,20 @@ const insertAttachment = async (tx: RecordingTransaction, request: AttachFileReq
   return Buffer.from(`{"data":${json}}`)
 }
 
-/** Records a file that is stored as a lead's attachment (interface: Attach a file). */
+/** Records a stored file as an attachment of a lead (the lead API, section Attach a file). */
 export const attachFile: Operation<'attachFile'> = (deps, request) => {
-  const { idempotency, claimId, reference } = request
+  const { idempotency, reference } = request
   return recordingTransaction(deps, (tx) =>
-    underKey(tx, idempotency, () => insertAttachment(tx, request), claimId, reference),
+    answerUnderKey(tx, idempotency, () => insertAttachment(tx, request), reference),
   )
 }
 
-const list = listRecords<AttachmentRow, ListAttachmentsRequest>(
-  'attachments',
-  selectRecords('attachments', ATTACHMENT_COLUMNS),
-  (row, reference, { baseUrl }) => attachmentJson(row, baseUrl, reference),
+export const listAttachments: Operation<'listAttachments'> = listRecords<
+  AttachmentRow,
+  ListAttachmentsRequest
+>('attachments', selectRecords('attachments', ATTACHMENT_COLUMNS), (row, reference, { baseUrl }) =>
+  attachmentJson(row, baseUrl, reference),
 )
-
-export const listAttachments: Operation<'listAttachments'> = async (deps, request) => {
-  validate({ base_url: isText(request.baseUrl, 16_384) })
-  return list(deps, request)
-}
 
 const selectFile = statement<StoredFile>('retrieve-attachment')`
   SELECT ${rowMapper(StoredFile, 't').columns}
@@ -69,7 +66,6 @@ const selectFile = statement<StoredFile>('retrieve-attachment')`
 
 export const retrieveAttachment: Operation<'retrieveAttachment'> = async ({ database }, request) => {
   const { accountId, reference, attachmentId } = request
-  validate({ account_id: isId(accountId), attachment_id: isId(attachmentId) })
   const files = isUuid(reference) ? await selectFile(database, accountId, reference, attachmentId) : []
   return { file: theRow(files, 'attachment') }
 }

@@ -2,14 +2,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Database, type Logger, type Pruned, statement } from '@leadwire/service-kit'
 import type { FilesService } from './files-service'
 
-/** A record is written within minutes after its file was stored: what has none after so long will never have one. */
+/**
+ * The age in seconds from which a file without a record is deleted. An hour is safe, because a gateway stores
+ * a file and writes its record in the same request, which ends within 6 minutes.
+ */
 const UNNAMED_FOR_S = 3600
 const BATCH_PAUSE_MS = 100
 const DELETED_AT_MOST = 10_000
-/** More of them, and more than one of a hundred, is no trace of requests that broke off: the database is not that of the store. */
+/**
+ * Aborted requests leave few files without a record. If more files than `count`, and more than `share` of the
+ * listed files, have no record, the database probably does not belong to the file store. No file is then
+ * deleted.
+ */
 const PLAUSIBLE = { count: 100, share: 0.01 }
 
-// Of a transaction that does nothing else: it ends with the process.
+// Lets one copy work at a time. The transaction exists only to hold the lock. If the process dies,
+// PostgreSQL ends the transaction, and thereby releases the lock.
 const LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('unnamed files', 0)) AS locked`
 const LASTING = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
@@ -22,7 +30,7 @@ const findUnnamed = statement<{ key: string }>('find-unnamed-files')`
 interface Deps extends FilesService {
   database: Database
   logger: Logger
-  /** Ends a round, which may take many minutes. */
+  /** Aborts a round, which may take many minutes. */
   signal: AbortSignal
 }
 
@@ -44,7 +52,10 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
   return unnamed.length
 }
 
-/** Deletes stored files that no record names, such as those of uploads that broke off. One copy at a time lists all, then deletes. */
+/**
+ * Deletes stored files that no record names, such as the files of aborted uploads. Lists files until it has
+ * found 10,000 files without a record, and only then deletes them. One copy works at a time.
+ */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.transaction(async (tx) => {
     tx.send({ text: LASTING })

@@ -8,22 +8,27 @@ import {
 } from 'libphonenumber-js/core'
 import metadata from 'libphonenumber-js/min/metadata'
 
-// A link has a number's calling code, not its country (+44 has four). Finding the country out was a tenth of leads-service's
-// processor time under creates. The library reads the number by the rules of the first country.
-const { country_calling_codes: countriesOf } = metadata
-const MAIN_COUNTRIES = Object.entries(countriesOf).map(([code, [main]]) => [code, [main as CountryCode]])
+// A link contains a number's calling code, not its country, and several countries may share a code (+44 has
+// four). Finding the country took a tenth of leads-service's processor time for creates. With one country
+// for each code, the library skips that search, and reads a number by the rules of the code's first
+// country.
+const { country_calling_codes: countriesByCode } = metadata
+const MAIN_COUNTRIES = Object.entries(countriesByCode).map(([code, [main]]) => [code, [main as CountryCode]])
 const METADATA: MetadataJson = { ...metadata, country_calling_codes: Object.fromEntries(MAIN_COUNTRIES) }
 
 interface Phone {
-  /** RFC 3966, with its extension. */
+  /** A tel: link (RFC 3966), with the extension. */
   link: string
-  /** The same in every spelling, and without an extension: E.164, or the digits of a field in which no number was found. */
+  /**
+   * The number in E.164 form without its extension, the same for every spelling. For a field that contains no
+   * number, the digits of the field.
+   */
   key: string
 }
 
 export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 
-// Unicode has each script's ten in a row.
+// In Unicode, the ten digits of a script are consecutive.
 const asciiDigit = (digit: string): string => {
   const code = digit.codePointAt(0)!
   let zero = code
@@ -31,7 +36,10 @@ const asciiDigit = (digit: string): string => {
   return String((code - zero) % 10)
 }
 
-/** A text with the digits of every script as ASCII ones, full stops for the raised dots between them, and nothing that can not be seen. */
+/**
+ * Returns a text with ASCII digits and plus signs, with full stops for raised dots between digits, and
+ * without invisible characters.
+ */
 export const asciiDigits = (text: string): string =>
   isAscii(text)
     ? text
@@ -39,27 +47,34 @@ export const asciiDigits = (text: string): string =>
         .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
         .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
         .replace(/(?<=\d)[·•](?=\d)/g, '.')
+        .replace(/[＋﹢]/g, '+')
 
-// Not validity: Ofcom's numbers for drama are invalid and must pass. Of Great Britain the library also calls possible what lacks
-// its area code; Childline's 0800 1111 is as short, and valid.
+// Does not require a valid number, because Ofcom's numbers for drama are invalid and must pass. Checks the
+// length of British numbers here, because the library considers a British number without its area code
+// possible. A shorter number must be valid, such as Childline's 0800 1111.
 const isPlausible = (number: PhoneNumber): boolean =>
   number.countryCallingCode === '44'
     ? /^[1-35789]\d{8,9}$/.test(number.nationalNumber) || number.isValid()
     : number.isPossible()
 
-/** What can not be more than one number. Most fields are that, and reading it is three times as fast as searching it. */
+/**
+ * Matches a text that can only be a single number. Saves time, because most fields match, and parsing one
+ * number is three times as fast as searching a text for numbers.
+ */
 const ONE = /^\+?(?:[\s().-]*\d){1,15}$/
 
-// `extended` asks for possible numbers instead of valid ones.
+// `extended` finds possible numbers, not only valid ones.
 const OPTIONS = { defaultCountry: 'GB', extended: true } as const
 
 const search = (text: string): NumberFound[] =>
   findPhoneNumbersInText(text, OPTIONS, METADATA).filter(({ number }) => isPlausible(number))
 
-// The library takes a number behind a comma or a semicolon for an extension.
+// The library takes a number after a comma or a semicolon for an extension. The search therefore replaces
+// such a comma or semicolon.
 const SECOND_NUMBER = /[,;](?=\s*[+(]*\d(?:[\s().-]*\d){6})/g
 
-// Nor does it part numbers with nothing but spaces in and between them. British ones are known by their length.
+// The library also does not separate two numbers if only spaces are between them. This pattern recognises
+// British numbers by their length.
 const AMONG_DIGITS = /(?<!\d)0(?:[\s()-]*\d){9,10}(?!\d)/g
 
 const searchDigits = (text: string, from: number, to: number): NumberFound[] =>
@@ -83,11 +98,60 @@ const findNumbers = (text: string): NumberFound[] => {
   return number && isPlausible(number) ? [{ number, startsAt: 0, endsAt: text.length }] : searchAll(text)
 }
 
+// Some form widgets add a prefix or a calling code to a number that already has a prefix or a code: `++44…`,
+// `+4400…`, `+4444…`.
+const GAP = '[\\s().-]*'
+const INTERNATIONAL = /(?:\+[\s().+0-]*|(?<!\d)00[\s().+0-]*|(?<!\d)(?:0[\s().-]*)?44)[\s\d().-]*/g
+const DOUBLED_PREFIX = new RegExp(`^(?:\\+${GAP}(?:\\+|00)|00${GAP}[+0])[\\s().+0-]*`)
+// Without a prefix, only the British code is recognised.
+const CODE = `(?:\\+|00)${GAP}(${Object.keys(countriesByCode).join('|')})|(44)`
+const DOUBLED_CODE = new RegExp(`^(?:${CODE})${GAP}(?:0${GAP})?(?:00${GAP}|(?=\\1\\2))`)
+const ZERO_BEFORE_CODE = new RegExp(`^(?:\\+${GAP}0${GAP}|0${GAP}(?=44))`)
+const MAX_READINGS = 4
+
+const listReadings = (text: string): string[] => {
+  const readings = [text]
+  while (readings.length < MAX_READINGS) {
+    const last = readings.at(-1)!
+    const shorter = last.replace(DOUBLED_CODE, '+').replace(ZERO_BEFORE_CODE, '+')
+    if (shorter === last) return readings
+    readings.push(shorter)
+  }
+  return readings
+}
+
+/**
+ * Rates how well a text reads as telephone numbers. A foreign number counts half unless it is valid,
+ * because its length proves little.
+ */
+const rateReading = (text: string): number => {
+  const ratings = findNumbers(text).map(({ number }) =>
+    number.countryCallingCode === '44' || number.isValid() ? 2 : 1,
+  )
+  return ratings.reduce((sum, rating) => sum + rating, 0)
+}
+
+// Chooses the longest of the readings with the best rating. A repeated code may be an area code, as in
+// +46 46 12 34 56. The 0 after a plus sign may be part of a national number, as in +020 7946 0958 (London).
+const chooseReading = (written: string): string => {
+  const readings = listReadings(written.replace(DOUBLED_PREFIX, '+'))
+  if (readings.length === 1 && readings[0] === written) return written
+  const ratings = readings.map(rateReading)
+  const best = Math.max(...ratings)
+  return best === 0 ? written : readings[ratings.indexOf(best)]!
+}
+
+/** Returns a text with ASCII digits, and without repeated prefixes and calling codes. */
+const normalizeNumbers = (text: string): string => asciiDigits(text).replace(INTERNATIONAL, chooseReading)
+
 const WITH_FRACTION = /^(\d+)[.,]0+$/
 const SCIENTIFIC = /^(\d)[.,](\d+)e\+?(\d+)$/i
 
-/** What a spreadsheet makes of a number, as a number again. Of one that it rounded nothing is left to be read. */
-const ofSpreadsheet = (text: string): string => {
+/**
+ * Restores a number that a spreadsheet has reformatted. Returns an empty text if the spreadsheet has
+ * rounded the number, and any other text unchanged.
+ */
+const restoreNumber = (text: string): string => {
   const [, whole] = WITH_FRACTION.exec(text) ?? []
   const [, first, others, exponent] = SCIENTIFIC.exec(text) ?? []
   if (first === undefined) return whole ?? text
@@ -95,30 +159,40 @@ const ofSpreadsheet = (text: string): string => {
 }
 
 /**
- * The telephone numbers of a field, read as in Great Britain, whatever stands around them. A field without any, such as a short code
- * or a local number without its area code, is its digits.
+ * Returns the telephone numbers in a field, whatever text is around them. Reads national numbers as British
+ * numbers. If a field contains no number, returns its digits. Short codes, and local numbers without an area
+ * code, do not count as numbers.
  */
 export const phoneNumbers = (field: string): [Phone, ...Phone[]] => {
-  const text = asciiDigits(field)
-  const found = findNumbers(ofSpreadsheet(text))
+  const found = findNumbers(normalizeNumbers(restoreNumber(asciiDigits(field))))
   const [first, ...others] = found.map(({ number }): Phone => ({ link: number.getURI(), key: number.number }))
-  const digits = text.replace(/\D/g, '')
+  const digits = asciiDigits(field).replace(/\D/g, '')
   return first ? [first, ...others] : [{ link: `tel:${digits}`, key: digits }]
 }
 
-/** The keys of a field whose link is known. */
+/**
+ * Returns the keys of the numbers in a field. `link` is the stored link of the field. If the field is a
+ * single number, takes the key from the link. Otherwise, or if the link has no plus sign, reads the field
+ * again: such a link may be from a release that did not find the number.
+ */
 export const phoneKeys = (field: string, link: string): string[] =>
-  ONE.test(field) ? [link.replace(/^tel:|;.*$/g, '')] : phoneNumbers(field).map(({ key }) => key)
+  ONE.test(field) && link.startsWith('tel:+')
+    ? [link.replace(/^tel:|;.*$/g, '')]
+    : phoneNumbers(field).map(({ key }) => key)
 
-/** The keys of the numbers of a text, and what is left of it without them. */
-export const takeNumbers = (given: string): { keys: string[]; rest: string } => {
-  const text = asciiDigits(given)
-  const found = findNumbers(text)
+/** A number in a text: its key, and its digits as they are written. */
+type WrittenNumber = { key: string; digits: string }
+
+/** Returns the numbers in a text, and the rest of the text. */
+export const takeNumbers = (given: string): { numbers: WrittenNumber[]; rest: string } => {
+  const text = normalizeNumbers(given)
+  const numbers: WrittenNumber[] = []
   let rest = ''
   let end = 0
-  for (const { startsAt, endsAt } of found) {
+  for (const { number, startsAt, endsAt } of findNumbers(text)) {
+    numbers.push({ key: number.number, digits: text.slice(startsAt, endsAt).replace(/\D/g, '') })
     rest += `${text.slice(end, startsAt).replace(/tel:$/i, '')} `
     end = endsAt
   }
-  return { keys: found.map(({ number }) => number.number), rest: rest + text.slice(end) }
+  return { numbers, rest: rest + text.slice(end) }
 }

@@ -8,35 +8,46 @@ import {
   theRow,
   violatedConstraint,
 } from '@leadwire/service-kit'
-import { isId, validate } from '../arguments'
 import type { Dependencies } from '../operation'
+import { firstPage } from './page'
 import { type Row, rowMapper } from './row-mapper'
 
-interface Change<Message> {
+export interface Change<Message> {
   action: `${string}.${string}`
-  /** The fields that the audit log shows. A change of none of them is not logged. */
+  /** The fields that the audit log shows. If none of these fields changes, nothing is logged. */
   logged: (keyof Message & string)[]
-  /** SQL whose parameters are the ids, then `values`. */
+  /** SQL assignments. Their parameters are the ids, followed by `values`. */
   set: string
   values?: unknown[]
-  /** Throws where the record may not be changed. */
+  /** Throws if the record may not be changed. */
   check?: (before: Message, tx: OpenTransaction) => void | Promise<void>
 }
 
-/** Throws the error of an insert; not_found where its account is not there. */
+/** A request for a page of records, in the order of their ids. */
+export interface PageRequest {
+  accountId: number
+  /** Only records with ids above `after` are listed. */
+  after?: number | undefined
+  limit: number
+}
+
+/** Rethrows the error of an insert, or throws not_found if the account does not exist. */
 export const throwFailure = (error: unknown): never => {
   if (violatedConstraint(error)?.endsWith('_account_id_fkey'))
     throw new ServiceError('not_found', 'There is no such account.')
   throw error
 }
 
-/** Reads and changes the records of a table that the management API shows, and logs each change in its transaction. */
+/**
+ * Makes functions that read and change the records of one table for the management API. The transaction of
+ * a change also records the change in the audit log.
+ */
 export const managedRecords = <Message extends { id: number }, What extends string>(
   type: { fromPartial(fields: object): Message },
   table: string,
   what: What,
 ) => {
-  /** The account's id and the record's. An account has only one. */
+  /** The ids of the account and of the record. If the record is an account, only `accountId` is used. */
   type Ids = Record<'accountId' | `${What}Id`, number>
   const { columns, query } = rowMapper(type, table)
   const isAccount = what === 'account'
@@ -46,12 +57,11 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     Object.fromEntries(fields.map((field) => [snakeCase(field), message[field]]))
 
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {
-    validate(Object.fromEntries(names.map((name) => [snakeCase(name), isId(ids[name])])))
     const text = `SELECT ${columns} FROM ${table} WHERE ${where} ${lock}`
     return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
-  /** Changes a record, which it locks first. Throws not_found. */
+  /** Locks a record and changes it. Throws not_found. */
   const change = (
     { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
     ids: Ids,
@@ -72,11 +82,27 @@ export const managedRecords = <Message extends { id: number }, What extends stri
   return {
     retrieve,
     change,
-    /** The operation that makes a change which no field of the request decides. */
+    /** Makes an operation whose change does not depend on the request. */
     changing: (fixed: Change<Message>) => async (deps: Dependencies, ids: Ids) =>
       ({ [what]: await change(deps, ids, fixed) }) as Record<What, Message>,
     list: (db: Transaction, condition: string, values: unknown[]): Promise<Message[]> =>
       query(db, { text: `SELECT ${columns} FROM ${table} WHERE ${condition} ORDER BY id`, values }),
+    /** Returns a page of an account's records that meet a condition, and the `after` of the next page. */
+    listPage: async (
+      db: Transaction,
+      condition: string,
+      { accountId, after = 0, limit }: PageRequest,
+    ): Promise<{ records: Message[]; nextAfter: number | undefined }> => {
+      // With `account_id = $1`, PostgreSQL may read the ids of all accounts. This comparison of rows makes
+      // PostgreSQL use the index on (account_id, id).
+      const place = '(account_id, id) > ($1, $2) AND account_id <= $1'
+      const text = `SELECT ${columns} FROM ${table}
+        WHERE ${place} AND ${condition} ORDER BY account_id, id LIMIT $3`
+      // Reads one record more than the page has, to find out whether another page follows.
+      const records = await query(db, { text, values: [accountId, after, limit + 1] })
+      const { shown, last } = firstPage(records, limit)
+      return { records: shown, nextAfter: last?.id }
+    },
     insert: async (
       tx: OpenTransaction,
       actor: Actor | undefined,

@@ -1,4 +1,7 @@
-/** The first rows of a statement that reads one more than `limit`, and the last of them; undefined where none follows. */
+/**
+ * Returns the first `limit` rows, which make up a page. The statement must have read up to one row more
+ * than `limit`. `last` is the last row of the page, or undefined if no further page follows.
+ */
 export const firstPage = <Row>(rows: Row[], limit: number): { shown: Row[]; last: Row | undefined } => {
   const shown = rows.slice(0, limit)
   return { shown, last: rows.length > limit ? shown.at(-1) : undefined }

@@ -1,35 +1,44 @@
 import type { WebhooksServiceClient } from '@leadwire/contracts'
-import type { Database, Logger, Transaction } from '@leadwire/service-kit'
+import {
+  type Database,
+  hasEnded,
+  type Logger,
+  type RepeatLimit,
+  type Transaction,
+} from '@leadwire/service-kit'
 
-/** What erasures and account deletions need, beyond this service's database too. */
+/** The stores and services that erasures and account deletions work on. */
 export interface Elsewhere {
   database: Database
   logger: Logger
+  /** Logs failures that repeat in each round, at a limited rate. */
+  failures: RepeatLimit
   webhooks: WebhooksServiceClient
   deleteFiles: (keys: string[]) => Promise<void>
-  /** Deletes a message from the stream, if it still is the event's. */
+  /** Deletes the message at `sequence` from the stream, if that message still belongs to the event. */
   deleteMessage: (message: { eventId: string; sequence: number }) => Promise<void>
 }
 
-/** The time by PostgreSQL's clock. */
+/** Returns the time by PostgreSQL's clock. */
 export const databaseTime = async (db: Transaction): Promise<string> =>
   (await db.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' }))[0]!.at
 
 /**
- * SQL that claims jobs that are due, those that wait longest. A lease: when a process dies, another continues where it stopped.
- * What is done twice is as if it were done once.
+ * Returns SQL that claims the jobs that have been due for longest. A claim is a lease: if a process dies,
+ * another process continues the job. Each step of a job may therefore run twice.
  */
 export const claimDue = (table: string, atOnce: number, returning: string) => `
   UPDATE ${table} job SET due_at = clock_timestamp() + interval '30 seconds'
   WHERE ctid = ANY (ARRAY (
-    SELECT ctid FROM ${table} WHERE finished_at IS NULL AND due_at <= clock_timestamp()
+    SELECT ctid FROM ${table} WHERE finished_at IS NULL AND ${hasEnded('due_at')}
     ORDER BY due_at LIMIT ${atOnce} FOR NO KEY UPDATE SKIP LOCKED
   ))
   RETURNING ${returning}`
 
 /**
- * Deletes the stored files of the next rows of a table, and then the rows, which say where the files are. `condition` may use
- * $1, the account, and $2. Resolves with whether there were any.
+ * Deletes the next rows of a table. First deletes the stored files that these rows name. If the deletion of a
+ * file fails, the rows remain, so that the next call finds the files again. `condition` may use the
+ * parameters $1, which is the account, and $2. Resolves with whether there were any rows.
  */
 export const removeFiles = async (
   { database, deleteFiles }: Elsewhere,

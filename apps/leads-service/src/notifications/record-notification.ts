@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { NotificationRequested } from '@leadwire/contracts'
-import { activeTraceparent, statement } from '@leadwire/service-kit'
+import { activeTraceparent, newEventId, statement } from '@leadwire/service-kit'
 import type { RecordingTransaction } from '../outbox/record-events'
 
-const find = statement<{ leadReference: string; requestedAt: string }>('find-notified')`
+const find = statement<{ leadReference: string }>('find-notified')`
   SELECT l.reference AS "leadReference", l.name AS "leadName", l.status AS "leadStatus",
     u.email AS "userEmail", u.name AS "userName", a.name AS "accountName",
-    concat_ws(' ', l.first_name, l.last_name) AS "customerName", l.email AS "customerEmail",
+    btrim(concat_ws(' ', l.first_name, l.last_name)) AS "customerName", l.email AS "customerEmail",
     l.phone AS "customerPhone", l.postcode AS "customerPostcode", clock_timestamp() AS "requestedAt"
   FROM leads l
   JOIN users u ON u.account_id = l.account_id AND u.id = $3 AND u.removed_at IS NULL
@@ -15,7 +14,10 @@ const find = statement<{ leadReference: string; requestedAt: string }>('find-not
 
 export type Subject = 'appointment' | 'callback'
 
-/** Records a notification of a user, with all that its message needs, in the transaction of its cause. A removed user gets none. */
+/**
+ * Records a notification to a user, with all data that its message needs. Uses the transaction of the change
+ * that the notification is about. A removed user gets no notification.
+ */
 export const recordNotification = async (
   tx: RecordingTransaction,
   notification: {
@@ -25,7 +27,10 @@ export const recordNotification = async (
     userId: number
     date?: string
     entryId?: number
-    /** Of the invitation that it changes or cancels. The first of an invitation has it as its event's id. */
+    /**
+     * The invitation that the notification changes or cancels. Absent in the first notification of an
+     * invitation, whose `eventId` becomes the id of the invitation.
+     */
     invitationId?: string
     sequence?: number
     eventId?: string
@@ -34,10 +39,10 @@ export const recordNotification = async (
   const { accountId, leadId, userId } = notification
   const [found] = await find(tx, accountId, leadId, userId)
   if (!found) return
-  const { eventId = randomUUID() } = notification
+  const { eventId = newEventId() } = notification
   const event = NotificationRequested.fromPartial({ ...notification, ...found, eventId })
   const payload = NotificationRequested.encode(event).finish()
-  const { leadReference, requestedAt: publishedAt } = found
-  const known = { eventId, accountId, payload, leadReference, publishedAt }
-  tx.record({ ...known, type: 'notification.requested', traceparent: activeTraceparent() })
+  const { leadReference } = found
+  const traceparent = activeTraceparent()
+  tx.record({ eventId, accountId, type: 'notification.requested', payload, leadReference, traceparent })
 }

@@ -1,41 +1,40 @@
 import { addGauges, type Database, type Logger, type Metrics, statement } from '@leadwire/service-kit'
 import { Histogram } from 'prom-client'
-import type { ObservePublished } from './publish'
+import type { ObservePublished } from './publish-events'
 
-/** A count stops here: a scrape costs milliseconds, whatever has piled up. */
+/** The maximum number of rows that a scrape counts. The limit keeps a scrape at a few milliseconds. */
 const COUNTED_AT_MOST = 100_000
 
-const UNPUBLISHED = 'published_at IS NULL'
-const UNCONFIRMED = "published_at < 'infinity'"
-const REFUSED = "published_at = 'infinity'"
+const WAITING = 'next_check_at IS NOT NULL'
+const REFUSED = 'next_check_at IS NULL AND refusal IS NOT NULL'
 
-const countOf = (where: string) =>
+const countRows = (where: string) =>
   `(SELECT count(*) FROM (SELECT FROM outbox WHERE ${where} LIMIT ${COUNTED_AT_MOST}) o)`
 
-// `order` is the one in which the index of a state has its events, oldest first.
-const ageOf = (where: string, order: string) => `
-  coalesce((
-    SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1
-  ), 0)::float8`
+const firstAge = (where: string, order: string) => `
+  (SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1)`
 
+// The oldest event that was published once has the earliest check. Events that were published again
+// have a separate index by age. The age of the oldest event is therefore the greater result of two queries,
+// each of which reads one row of an index.
 const readBacklog = statement<Backlog>('outbox-backlog')`
-  SELECT ${countOf(UNPUBLISHED)} AS unpublished, ${countOf(UNCONFIRMED)} AS unconfirmed, ${countOf(REFUSED)} AS refused,
-    ${ageOf(UNPUBLISHED, 'created_at')} AS "unpublishedAge",
-    ${ageOf(UNCONFIRMED, 'published_at')} AS "unconfirmedAge"`
+  SELECT ${countRows(WAITING)} AS waiting, ${countRows(REFUSED)} AS refused,
+    coalesce(greatest(
+      ${firstAge(WAITING, 'next_check_at')},
+      ${firstAge(`${WAITING} AND publish_count > 1`, 'created_at')}
+    ), 0)::float8 AS "waitingAge"`
 
 interface Backlog {
-  unpublished: number
-  unconfirmed: number
+  waiting: number
   refused: number
-  unpublishedAge: number
-  unconfirmedAge: number
+  waitingAge: number
 }
 
-/** Adds how long the stream takes for events to the metrics. */
+/** Adds the durations of publishing to the metrics. */
 export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
   const seconds = new Histogram({
     name: 'leadwire_publish_seconds',
-    help: 'How long it took until the stream had an event, or until that failed, by outcome.',
+    help: 'Time to publish an event to the stream, by kind and outcome.',
     labelNames: ['kind', 'outcome'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3],
     registers: [metrics],
@@ -43,28 +42,23 @@ export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
   return ({ type, outcome }, milliseconds) => seconds.observe({ kind: type, outcome }, milliseconds / 1000)
 }
 
-/** Adds the outbox's backlog to the metrics. A scrape queries it. */
+/** Adds the outbox's backlog to the metrics. Each scrape queries the backlog. */
 export const addOutboxMetrics = (deps: { metrics: Metrics; database: Database; logger: Logger }): void => {
   const query = async () => (await readBacklog(deps.database))[0]!
   addGauges({ ...deps, query }, [
     {
       name: 'leadwire_outbox_events',
-      help: `Events of the outbox: not published yet, and published but not known to be held by webhook-service; ${COUNTED_AT_MOST} stands for as many or more.`,
-      label: 'state',
-      of: ({ unpublished, unconfirmed }) => ({ unpublished, unconfirmed }),
+      help: `Events that webhook-service has not confirmed. ${COUNTED_AT_MOST} means at least that many.`,
+      of: ({ waiting }) => waiting,
     },
     {
       name: 'leadwire_outbox_oldest_seconds',
-      help: 'Age of the oldest event of the outbox, by state; 0 when there is none.',
-      label: 'state',
-      of: ({ unpublishedAge, unconfirmedAge }) => ({
-        unpublished: unpublishedAge,
-        unconfirmed: unconfirmedAge,
-      }),
+      help: 'Age in seconds of the oldest event that webhook-service has not confirmed; 0 if there is none.',
+      of: ({ waitingAge }) => waitingAge,
     },
     {
       name: 'leadwire_outbox_refused_events',
-      help: `Events that webhook-service refused, and that are not published again; ${COUNTED_AT_MOST} stands for as many or more.`,
+      help: `Events that webhook-service refused, and that are not published again. ${COUNTED_AT_MOST} means at least that many.`,
       of: ({ refused }) => refused,
     },
   ])

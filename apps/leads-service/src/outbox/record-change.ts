@@ -1,10 +1,27 @@
-import { type EventType, eventBody, withAttributes } from '@leadwire/contracts'
+import { type EventType, eventBody, type Match, withAttributes } from '@leadwire/contracts'
 import { activeTraceparent } from '@leadwire/service-kit'
-import { leadEvent } from './lead-event'
-import { MATCH, type MatchColumns, matchOf } from './lead-match'
-import type { OutboxEvent, RecordingTransaction } from './record-events'
+import { buildLeadEvent, type OutboxEvent, type RecordingTransaction } from './record-events'
 
-/** What an event says of its lead. */
+/** The columns of a lead that the filters of webhook endpoints compare. */
+export interface MatchColumns {
+  status: string
+  referrer: string
+  postcode: string
+  user_email: string | null
+}
+
+/** SQL: the MatchColumns of a lead `l`. */
+export const MATCH = `l.status, l.referrer, l.postcode,
+  (SELECT email FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) AS user_email`
+
+export const readMatch = ({ status, referrer, postcode, user_email }: MatchColumns): Match => ({
+  status,
+  referrer,
+  postcode,
+  userEmail: user_email ?? undefined,
+})
+
+/** The columns of a lead that its events need. */
 export interface ChangedLead extends MatchColumns {
   reference: string
   test: boolean
@@ -12,7 +29,7 @@ export interface ChangedLead extends MatchColumns {
   api_key: string
 }
 
-/** The columns of it, of a lead `l`. */
+/** SQL: the columns of a lead `l` that make up a ChangedLead. */
 export const CHANGED_LEAD = `l.reference, l.test OR l.status = 'test' AS test, l.version,
   (SELECT api_key FROM accounts WHERE id = l.account_id) AS api_key, ${MATCH}`
 
@@ -20,27 +37,34 @@ interface Change {
   accountId: number
   lead: ChangedLead
   type: Exclude<EventType, 'lead.created'>
-  /** A time of PostgreSQL's. */
+  /** A time of PostgreSQL's clock. */
   at: string
   /** JSON text. */
   data: string
-  /** JSON text: those of the lead, in an event whose data is a lead. */
+  /** The attributes of the lead as JSON text. Only for an event whose data is a lead. */
   attributes?: string | null
   traceparent?: string | undefined
 }
 
-/** The event of a change of a lead. */
-export const changeEvent = (change: Change): OutboxEvent => {
-  const { data, lead, attributes, traceparent = activeTraceparent(), ...rest } = change
-  return leadEvent({
-    ...{ ...rest, lead, accountKey: lead.api_key, traceparent, match: matchOf(lead) },
-    body: eventBody(change.type, data),
-    bodyWithAttributes: attributes ? eventBody(change.type, withAttributes(data, attributes)) : undefined,
+/** Builds the event of a change of a lead. */
+export const buildChangeEvent = (change: Change): OutboxEvent => {
+  const { accountId, lead, type, at, data, attributes, traceparent = activeTraceparent() } = change
+  return buildLeadEvent({
+    accountId,
+    accountKey: lead.api_key,
+    type,
+    lead,
+    at,
+    traceparent,
+    match: readMatch(lead),
+    body: eventBody(type, data),
+    bodyWithAttributes: attributes ? eventBody(type, withAttributes(data, attributes)) : undefined,
   })
 }
 
 /**
- * Records an event of a lead for the account's webhooks, in the transaction of what it reports. Which endpoints subscribe to
- * it only webhook-service knows.
+ * Records an event of a lead for the account's webhooks, in the transaction of the change. Records the event
+ * even if no endpoint subscribes to it, because only webhook-service knows the subscriptions.
  */
-export const recordChange = (tx: RecordingTransaction, change: Change): void => tx.record(changeEvent(change))
+export const recordChange = (tx: RecordingTransaction, change: Change): void =>
+  tx.record(buildChangeEvent(change))

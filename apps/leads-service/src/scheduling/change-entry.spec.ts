@@ -1,9 +1,9 @@
-import { NotificationRequested } from '@leadwire/contracts'
+import { Event, NotificationRequested } from '@leadwire/contracts'
 import {
   newAccount,
   newItem,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../leads-service.fixture'
 
@@ -14,32 +14,73 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-// The previous release does not record invitations.
-test('an invitation from before they were recorded is cancelled at the user who got it', async () => {
-  const { accountId } = await newAccount(service)
-  const [sam, kim] = await Promise.all(
-    ['sam', 'kim'].map(async (name) => {
-      const email = `${name}@example.test`
-      return (await service.accounts.createUser({ accountId, email, name })).user!.id
-    }),
-  )
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
-  const [entry] = await service.db.query<{ id: number }>({
-    text: `INSERT INTO appointments (account_id, lead_id, user_id, date, notify)
-      VALUES ($1, $2, $3, '2026-03-28T09:30:00Z', true) RETURNING id`,
-    values: [accountId, lead.id, sam],
-  })
-  const change = { accountId, reference: lead.reference, id: entry!.id, date: undefined, userId: undefined }
-  await service.leads.rescheduleAppointment({ change: { ...change, notify: false, userId: kim } })
-  await service.leads.rescheduleAppointment({ change: { ...change, notify: true } })
-  const rows = await service.db.query<{ payload: Buffer }>({
-    text: `SELECT payload FROM outbox WHERE account_id = $1 AND type = 'notification.requested'`,
+const newUser = async (accountId: number, name: string) => {
+  const email = `${name}@example.test`
+  return (await service.accounts.createUser({ accountId, email, name })).user!.id
+}
+
+/** Reads the parked events of an account. Returns notifications separately. */
+const readParkedEvents = async (accountId: number) => {
+  const rows = await service.db.query<{ type: string; payload: Buffer }>({
+    text: `SELECT type, payload FROM outbox WHERE account_id = $1 AND next_check_at IS NULL ORDER BY created_at, type`,
     values: [accountId],
   })
-  const sent = rows.map(({ payload }) => NotificationRequested.decode(payload))
-  const [first, second] = sent.toSorted((one, other) => other.subject.length - one.subject.length)
-  expect(sent).toHaveLength(2)
-  expect(first).toMatchObject({ subject: 'appointment.cancelled', userId: sam, sequence: 1 })
-  expect(second).toMatchObject({ subject: 'appointment', userId: kim, sequence: 1 })
-  expect(first!.invitationId).toBe(second!.invitationId)
+  const events = rows.filter(({ type }) => type !== 'notification.requested')
+  const notifications = rows.filter(({ type }) => type === 'notification.requested')
+  return {
+    events: events.map(({ payload }) => Event.decode(payload)),
+    notifications: notifications.map(({ payload }) => NotificationRequested.decode(payload)),
+  }
+}
+
+test('an erasure cancels what lies ahead: records, events and invitations, without a word of the person', async () => {
+  const { accountId } = await newAccount(service)
+  const userId = await newUser(accountId, 'sam')
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const { reference } = lead
+  const asked = { accountId, reference, userId, idempotency: undefined }
+  const ahead = { ...asked, date: '2199-03-28T09:30:00Z' }
+  const { body } = await service.leads.scheduleAppointment({ appointment: { ...ahead, notify: true } })
+  await service.leads.scheduleAppointment({
+    appointment: { ...asked, date: '2001-03-28T09:30:00Z', notify: true },
+  })
+  await service.leads.scheduleCallback({ callback: { ...ahead, notify: false } })
+  const { body: cancelled } = await service.leads.scheduleCallback({ callback: { ...ahead, notify: true } })
+  const id: number = JSON.parse(cancelled.toString()).data.id
+  await service.leads.cancelCallback({ change: { accountId, reference, id, notify: false } })
+  await service.leads.eraseLead({ accountId, reference })
+
+  const page = { accountId, reference, before: undefined }
+  const cancelledAt = async (list: 'listAppointments' | 'listCallbacks') => {
+    const { items } = await service.leads[list](page)
+    return JSON.parse(items.toString()).map(
+      ({ cancelled_at }: { cancelled_at: string | null }) => cancelled_at,
+    )
+  }
+  expect(await cancelledAt('listAppointments')).toEqual([null, expect.any(String)])
+  expect(await cancelledAt('listCallbacks')).toEqual([expect.any(String), expect.any(String)])
+
+  const { events, notifications } = await readParkedEvents(accountId)
+  expect(events.map(({ type, leadVersion }) => [type, leadVersion]).sort()).toEqual([
+    ['appointment.cancelled', 3],
+    ['callback.cancelled', 3],
+    ['lead.erased', 3],
+  ])
+  const appointment = events.find(({ type }) => type === 'appointment.cancelled')!
+  const { data } = JSON.parse(body.toString())
+  expect(JSON.parse(Buffer.from(appointment.body).toString())).toEqual({
+    type: 'appointment.cancelled',
+    data: { ...data, cancelled_at: expect.any(String) },
+  })
+  expect(appointment.match).toBeUndefined()
+  expect(notifications).toMatchObject([
+    {
+      subject: 'appointment.cancelled',
+      userId,
+      sequence: 1,
+      leadName: '',
+      customerName: '',
+      customerEmail: '',
+    },
+  ])
 })

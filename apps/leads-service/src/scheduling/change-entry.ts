@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import type { Actor, EntryChange } from '@leadwire/contracts'
-import { ServiceError, statement } from '@leadwire/service-kit'
-import { isActor, isId, isInstant, isOptional, validate } from '../arguments'
-import { lockToChange } from '../leads/history/lock-lead'
+import { requirePart, ServiceError, statement } from '@leadwire/service-kit'
+import { type LockedLead, lockToChange } from '../leads/history/lock-lead'
 import { recordLeadChange } from '../leads/history/record-lead-change'
 import { requireUnerased } from '../leads/read/lead-rows'
 import { recordNotification, type Subject } from '../notifications/record-notification'
@@ -14,8 +12,8 @@ import { ENTRY_COLUMNS, type EntryRow, entryJson } from './schedule'
 type Action = 'rescheduled' | 'cancelled'
 
 interface FoundRow extends EntryRow {
-  invitation_id: string | null
-  /** The user in whose calendar the invitation is. */
+  invitation_id: string
+  /** The user whose calendar has the invitation. */
   invited_user_id: number | null
   sequence: number
   now: string
@@ -31,13 +29,13 @@ const find = (subject: Subject) => statement<FoundRow>(`find-${subject}`)`
 
 const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
   UPDATE ${subject}s AS t SET date = coalesce($3::timestamptz, date), user_id = $4, notify = $5, cancelled_at = $6,
-    changed_at = $7, invitation_id = $8, invited_user_id = $9, sequence = $10
+    changed_at = $7, invited_user_id = $8, sequence = $9
   WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
 
 const raiseVersion = statement('raise-version')`
   UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2`
 
-/** The entry of a locked lead. Throws not_found and, for a user that can't be assigned, invalid. */
+/** Finds an entry of a locked lead. Throws not_found, and invalid if the user cannot be assigned. */
 const findEntry = async (
   tx: RecordingTransaction,
   subject: Subject,
@@ -50,80 +48,132 @@ const findEntry = async (
   return found
 }
 
-const shown = ({ id, user_id, date }: EntryRow) => ({ id, user_id, date })
+/** A change of an entry, which is an appointment or a callback. The lead of the entry is locked. */
+interface PlannedChange {
+  subject: Subject
+  action: Action
+  actor: Actor | undefined
+  asked: EntryChange
+  lead: LockedLead
+  entry: FoundRow
+  /** Whether the entry changes. If not, the request only sends the invitation again. */
+  differs: boolean
+  newUserId: number
+  /** The sequence of the invitation after the change. */
+  sequence: number
+}
+
+/** Returns whether a request changes an entry. Throws invalid if it reschedules a cancelled entry. */
+const findDifference = (subject: Subject, action: Action, entry: FoundRow): boolean => {
+  const isOpen = entry.cancelled_at === null
+  if (action === 'cancelled') return isOpen
+  if (!isOpen)
+    throw ServiceError.invalid({
+      id: [`The ${subject} was cancelled and cannot be changed. Schedule a new ${subject}.`],
+    })
+  return entry.differs
+}
+
+/** Returns the user whose calendar has the invitation after the change. */
+const findInvited = ({ action, asked: { notify }, entry, newUserId }: PlannedChange): number | null => {
+  if (!notify) return entry.invited_user_id
+  return action === 'cancelled' ? null : newUserId
+}
+
+const updateEntry = async (tx: RecordingTransaction, planned: PlannedChange): Promise<EntryRow> => {
+  const { subject, action, asked, entry, newUserId, sequence } = planned
+  const { accountId, date = null } = asked
+  const { id, now } = entry
+  const cancelledAt = action === 'cancelled' ? now : null
+  const notify = entry.notify || asked.notify
+  const values = [accountId, id, date, newUserId, notify, cancelledAt, now, findInvited(planned), sequence]
+  const [changed] = await update(subject)(tx, ...values)
+  return changed!
+}
 
 /**
- * Changes an appointment or a callback, and with `notify` the invitation in the calendar that it went to: a user who is no longer
- * assigned gets a cancellation. The lock of the lead makes one change follow the other, so `sequence` rises strictly.
+ * Sends a cancellation to the user who loses the invitation. If the entry is not cancelled, also sends the
+ * invitation to the assigned user.
  */
-const changeEntry = async (
+const notifyUsers = async (
   tx: RecordingTransaction,
-  { subject, action, actor }: { subject: Subject; action: Action; actor: Actor | undefined },
-  asked: EntryChange,
-): Promise<string> => {
-  const { accountId, notify, userId, date = null } = asked
-  const lead = await requireUnerased(tx, lockToChange, asked)
-  const entry = await findEntry(tx, subject, asked, lead.id)
-  const { now } = entry
-  const cancels = action === 'cancelled'
-  if (entry.cancelled_at !== null && !cancels)
-    throw ServiceError.invalid({ id: [`The ${subject} was cancelled and can not be changed.`] })
-  const changes = cancels ? entry.cancelled_at === null : entry.differs
-  if (!changes && (cancels || !notify)) return entryJson(entry, lead.reference)
-
-  // Of an entry from before invitations were recorded it is known that its first user was invited, but not the invitation's id.
-  const invited = entry.invitation_id === null && entry.notify ? entry.user_id : entry.invited_user_id
-  const invitationId = entry.invitation_id ?? randomUUID()
-  const sequence = entry.sequence + (changes ? 1 : 0)
-  const newUserId = userId ?? entry.user_id
-  const nowInvited = notify ? (cancels ? null : newUserId) : invited
-  const values = [accountId, entry.id, date, newUserId, entry.notify || notify, cancels ? now : null]
-  const [changed] = await update(subject)(tx, ...values, now, invitationId, nowInvited, sequence)
-
+  planned: PlannedChange,
+  changed: EntryRow,
+): Promise<void> => {
+  const { subject, action, asked, lead, entry, differs, newUserId, sequence } = planned
+  const { invitation_id: invitationId, invited_user_id: invited } = entry
+  const { accountId } = asked
   const notification = { accountId, leadId: lead.id, entryId: entry.id, invitationId, sequence }
-  if (notify && (cancels || (invited !== null && invited !== newUserId)))
+  const cancels = action === 'cancelled'
+  if (cancels || (invited !== null && invited !== newUserId))
     await recordNotification(tx, {
       ...notification,
       subject: `${subject}.cancelled`,
       userId: invited ?? entry.user_id,
       date: entry.date,
     })
-  if (notify && !cancels)
-    await recordNotification(tx, {
-      ...notification,
-      subject: changes && invited === newUserId ? `${subject}.rescheduled` : subject,
-      userId: newUserId,
-      date: changed!.date,
-    })
-  const data = entryJson(changed!, lead.reference)
-  if (!changes) return data
+  if (cancels) return
+  await recordNotification(tx, {
+    ...notification,
+    subject: differs && invited === newUserId ? `${subject}.rescheduled` : subject,
+    userId: newUserId,
+    date: changed.date,
+  })
+}
+
+const showEntry = ({ id, user_id, date }: EntryRow) => ({ id, user_id, date })
+
+/** Raises the version of the lead, and records the change in the lead's history and as an event. */
+const recordEntryChange = (
+  tx: RecordingTransaction,
+  { subject, action, actor, asked: { accountId }, lead, entry }: PlannedChange,
+  changed: EntryRow,
+): void => {
+  const { now: at } = entry
   const version = lead.version + 1
   raiseVersion.send(tx, accountId, lead.id)
-  recordLeadChange(tx, {
-    ...{ accountId, leadId: lead.id, version, actor, at: now },
-    changes: [{ field: subject, from: shown(entry), to: cancels ? null : shown(changed!) }],
-  })
-  recordChange(tx, { accountId, lead: { ...lead, version }, type: `${subject}.${action}`, at: now, data })
-  return data
+  const to = action === 'cancelled' ? null : showEntry(changed)
+  const changes = [{ field: subject, from: showEntry(entry), to }]
+  recordLeadChange(tx, { accountId, leadId: lead.id, version, actor, changes, at })
+  const data = entryJson(changed, lead.reference)
+  recordChange(tx, { accountId, lead: { ...lead, version }, type: `${subject}.${action}`, at, data })
+}
+
+/**
+ * Changes an appointment or a callback. With `notify`, also updates the invitation in the user's calendar,
+ * and sends a cancellation to a user who is no longer assigned. Changes of a lead's entries wait for the
+ * lock on the lead, so each change gets a higher `sequence`.
+ */
+const changeEntry = async (
+  tx: RecordingTransaction,
+  { subject, action, actor }: Pick<PlannedChange, 'subject' | 'action' | 'actor'>,
+  asked: EntryChange,
+): Promise<string> => {
+  const lead = await requireUnerased(tx, lockToChange, asked)
+  const entry = await findEntry(tx, subject, asked, lead.id)
+  const differs = findDifference(subject, action, entry)
+  const invitesAgain = asked.notify && action !== 'cancelled'
+  if (!differs && !invitesAgain) return entryJson(entry, lead.reference)
+
+  const newUserId = asked.userId ?? entry.user_id
+  const sequence = differs ? entry.sequence + 1 : entry.sequence
+  const planned = { subject, action, actor, asked, lead, entry, differs, newUserId, sequence }
+  const changed = await updateEntry(tx, planned)
+  if (asked.notify) await notifyUsers(tx, planned, changed)
+  if (differs) recordEntryChange(tx, planned, changed)
+  return entryJson(changed, lead.reference)
 }
 
 const changing =
   (subject: Subject, action: Action): Operation<'rescheduleAppointment'> =>
   (deps, { change }) =>
     recordingTransaction(deps, async (tx) => {
-      validate({
-        change: change !== undefined,
-        account_id: isId(change?.accountId ?? 0),
-        id: isId(change?.id ?? 0),
-        user_id: isOptional(change?.userId, isId),
-        date: isOptional(change?.date, isInstant),
-        actor: isOptional(deps.actor, isActor),
-      })
-      const data = await changeEntry(tx, { subject, action, actor: deps.actor }, change!)
+      const asked = requirePart(change, 'change')
+      const data = await changeEntry(tx, { subject, action, actor: deps.actor }, asked)
       return { body: Buffer.from(`{"data":${data}}`) }
     })
 
-/** What is given of date and user changes. Throws invalid for what was cancelled. */
+/** Changes the date or the user of an entry, or both. Throws invalid if the entry was cancelled. */
 export const rescheduleAppointment = changing('appointment', 'rescheduled')
 export const rescheduleCallback = changing('callback', 'rescheduled')
 

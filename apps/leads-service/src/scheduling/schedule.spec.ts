@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import {
   newAccount,
   newItem,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../leads-service.fixture'
 
@@ -18,7 +18,7 @@ const scene = async () => {
   const account = await newAccount(service)
   const { accountId } = account
   const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
   return {
     ...account,
     userId: user!.id,
@@ -68,7 +68,7 @@ describe.each(['appointment', 'callback'] as const)('%s', (subject) => {
       'notification.requested',
       `${subject}.scheduled`,
     ])
-    const [after] = outcomesOf(await service.leads.retrieveLeads({ leads: [asked] }))
+    const [after] = readOutcomes(await service.leads.retrieveLeads({ leads: [asked] }))
     expect(after).toEqual(lead)
   })
 

@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { Appointment } from '@leadwire/contracts'
-import { ServiceError, statement } from '@leadwire/service-kit'
-import { isId, isInstant, validate } from '../arguments'
-import { underKey } from '../idempotency/idempotency-keys'
+import { answerUnderKey, newEventId, requirePart, ServiceError, statement } from '@leadwire/service-kit'
 import { lockToAdd } from '../leads/history/lock-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
 import { requireUnerased } from '../leads/read/lead-rows'
@@ -13,7 +10,10 @@ import { type RecordingTransaction, recordingTransaction } from '../outbox/recor
 
 const SCHEDULED_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
 
-/** What is shown of an appointment or a callback; not where it is scheduled: the interface's answer has no `cancelled_at`. */
+/**
+ * The public columns of an appointment or a callback. The response to a request that schedules an entry omits
+ * `cancelled_at`, as the lead API requires.
+ */
 export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at`
 
 type ScheduledRow = { id: number; user_id: number; date: string; notify: boolean; created_at: string }
@@ -25,7 +25,10 @@ export const entryJson = (row: ScheduledRow & Partial<EntryRow>, lead_reference:
   return JSON.stringify({ id, lead_reference, user_id, date, notify, created_at, cancelled_at })
 }
 
-/** Stores an appointment or a callback and, with `notify`, the notification of its user. The lead's status stays. */
+/**
+ * Makes an operation that stores an appointment or a callback. With `notify`, the operation also records a
+ * notification to the user. The lead's status does not change.
+ */
 const scheduling = <Of extends Subject>(subject: Of) => {
   const insert = statement<ScheduledRow>(`schedule-${subject}`)`
     INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id)
@@ -34,9 +37,8 @@ const scheduling = <Of extends Subject>(subject: Of) => {
     RETURNING ${SCHEDULED_COLUMNS}`
   const insertEntry = async (tx: RecordingTransaction, asked: Appointment): Promise<Buffer> => {
     const { accountId, userId, notify } = asked
-    validate({ account_id: isId(accountId), user_id: isId(userId), date: isInstant(asked.date) })
     const lead = await requireUnerased(tx, lockToAdd, asked)
-    const eventId = randomUUID()
+    const eventId = newEventId()
     const [entry] = await insert(tx, accountId, lead.id, userId, asked.date, notify, eventId)
     if (!entry) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
     const { id: entryId, date, created_at: at } = entry
@@ -47,10 +49,10 @@ const scheduling = <Of extends Subject>(subject: Of) => {
     return Buffer.from(`{"data":${data}}`)
   }
   return async (deps: Dependencies, { [subject]: asked }: Record<Of, Appointment | undefined>) => {
-    validate({ [subject]: asked !== undefined })
-    const { idempotency, reference } = asked!
+    const entry = requirePart<Appointment>(asked, subject)
+    const { idempotency, reference } = entry
     return recordingTransaction(deps, (tx) =>
-      underKey(tx, idempotency, () => insertEntry(tx, asked!), undefined, reference),
+      answerUnderKey(tx, idempotency, () => insertEntry(tx, entry), reference),
     )
   }
 }
@@ -58,8 +60,8 @@ const scheduling = <Of extends Subject>(subject: Of) => {
 export const scheduleAppointment: Operation<'scheduleAppointment'> = scheduling('appointment')
 export const scheduleCallback: Operation<'scheduleCallback'> = scheduling('callback')
 
-const listOf = (table: string): Operation<'listAppointments'> =>
+const listEntries = (table: string): Operation<'listAppointments'> =>
   listRecords(table, selectRecords(table, ENTRY_COLUMNS), entryJson)
 
-export const listAppointments = listOf('appointments')
-export const listCallbacks = listOf('callbacks')
+export const listAppointments = listEntries('appointments')
+export const listCallbacks = listEntries('callbacks')

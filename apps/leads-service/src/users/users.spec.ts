@@ -5,8 +5,8 @@ import {
   newAccount,
   newItem,
   newLead,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../leads-service.fixture'
 
@@ -26,7 +26,7 @@ const scene = async () => {
 }
 
 const createLead = async (accountId: number, over: Parameters<typeof newLead>[0] = {}) =>
-  outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead(over) })] }))[0]
+  readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead(over) })] }))[0]
 
 const assign = (accountId: number, reference: string, userEmail?: string) =>
   service.leads.updateLead({ accountId, reference, userEmail, notify: true })
@@ -34,7 +34,11 @@ const assign = (accountId: number, reference: string, userEmail?: string) =>
 const schedule = (accountId: number, reference: string, userId: number) =>
   service.leads.scheduleAppointment({
     appointment: {
-      ...{ accountId, reference, userId, notify: true, date: '2026-03-28T09:30:00Z' },
+      accountId,
+      reference,
+      userId,
+      notify: true,
+      date: '2026-03-28T09:30:00Z',
       idempotency: undefined,
     },
   })
@@ -47,7 +51,7 @@ const notified = async (accountId: number) =>
     })
   ).length
 
-const assigneeOf = async ({ id }: { id: number }) =>
+const readAssignee = async ({ id }: { id: number }) =>
   (
     await service.db.query<{ user_id: number }>({
       text: 'SELECT user_id FROM leads WHERE id = $1',
@@ -63,7 +67,8 @@ test('what is given of a user changes, and the rest stays', async () => {
   expect(await changed({ name: 'Samantha' })).toEqual({ ...user, name: 'Samantha' })
   expect(await changed({ email: 'SAM@example.test' })).toEqual({
     ...user,
-    ...{ name: 'Samantha', email: 'SAM@example.test' },
+    name: 'Samantha',
+    email: 'SAM@example.test',
   })
   expect((await accounts.retrieveUser(key)).user).toEqual(await changed({}))
 })
@@ -79,9 +84,7 @@ test.each([
   const lead = await createLead(accountId)
   const { reference } = lead as { reference: string }
   await assign(accountId, reference, spelling)
-  expect(await assigneeOf(lead as { id: number })).toBe(user!.id)
-  const asked = { accountId, userEmail: spelling, imageIds: [] }
-  expect(await service.leads.checkReferences(asked)).toMatchObject({ userMissing: false })
+  expect(await readAssignee(lead as { id: number })).toBe(user!.id)
   await expect(
     service.accounts.createUser({ accountId, email: spelling, name: 'Kim' }),
   ).rejects.toMatchObject({ fieldErrors: { email: ['The email has already been taken.'] } })
@@ -97,23 +100,13 @@ test('an address is stored in NFC, and found in any form', async () => {
   })
 })
 
-test.each(['A\nB', 'A\u202e', '\u200b', 'A\x1b'])('the name %j is refused', async (name) => {
-  const { accountId, key } = await scene()
-  const rejected = { code: 'invalid', fieldErrors: { name: [expect.any(String)] } }
-  const user = { accountId, email: 'kim@example.test', name }
-  await expect(service.accounts.createUser(user)).rejects.toMatchObject(rejected)
-  await expect(service.accounts.updateUser({ ...key, name })).rejects.toMatchObject(rejected)
-})
-
-test('an e-mail that another user has is refused, whatever its case; so is what is none', async () => {
+test('an e-mail that another user has is refused, whatever its case', async () => {
   const { accountId, key } = await scene()
   await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
   const change = (fields: object) => service.accounts.updateUser({ ...key, ...fields })
   await expect(change({ email: 'KIM@example.test' })).rejects.toMatchObject({
-    ...{ code: 'invalid', fieldErrors: { email: ['The email has already been taken.'] } },
-  })
-  await expect(change({ email: 'kim', name: ' ' })).rejects.toMatchObject({
-    ...{ code: 'invalid', fieldErrors: { email: [expect.any(String)], name: [expect.any(String)] } },
+    code: 'invalid',
+    fieldErrors: { email: ['The email has already been taken.'] },
   })
 })
 
@@ -124,10 +117,11 @@ test('a removed user leaves the list, is still retrieved, and is removed once', 
   expect(removed).toEqual({ ...user, removedAt: expect.stringMatching(/\.\d{6}Z$/) })
   expect(await accounts.removeUser(key)).toEqual({ user: removed })
   expect(await accounts.retrieveUser(key)).toEqual({ user: removed })
-  expect(await accounts.listUsers({ accountId })).toEqual({ users: [] })
+  expect(await accounts.listUsers({ accountId, limit: 100 })).toEqual({ users: [] })
   for (const change of [{ name: 'Sue' }, {}])
     await expect(accounts.updateUser({ ...key, ...change })).rejects.toMatchObject({
-      ...{ code: 'invalid', fieldErrors: { id: ['The user was removed and can not be changed.'] } },
+      code: 'invalid',
+      fieldErrors: { id: ['The user was removed and cannot be changed.'] },
     })
 })
 
@@ -138,10 +132,29 @@ test('the e-mail of a removed user is free, for a new user and for one that is t
   await accounts.removeUser(key)
   const again = (await accounts.createUser({ accountId, ...SAM })).user!
   expect(again.id).not.toBe(user.id)
-  expect((await accounts.listUsers({ accountId })).users).toEqual([kim, again])
+  expect((await accounts.listUsers({ accountId, limit: 100 })).users).toEqual([kim, again])
   await accounts.removeUser({ accountId, userId: again.id })
   const renamed = await accounts.updateUser({ accountId, userId: kim.id, email: SAM.email })
   expect(renamed.user).toMatchObject({ id: kim.id, email: SAM.email })
+})
+
+test('users are listed in pages, without those who were removed', async () => {
+  const { accountId, user, key } = await scene()
+  const { accounts } = service
+  const made = [user]
+  for (const name of ['Ann', 'Bob', 'Cat', 'Dan']) {
+    const { user: next } = await accounts.createUser({ accountId, email: `${name}@example.test`, name })
+    made.push(next!)
+  }
+  const [, ann, bob, cat, dan] = made
+  await accounts.removeUser({ accountId, userId: bob!.id })
+  const first = await accounts.listUsers({ accountId, limit: 2 })
+  expect(first).toEqual({ users: [user, ann], nextAfter: ann!.id })
+  // Removes a user of the first page, which must not shift the next page.
+  await accounts.removeUser(key)
+  const last = await accounts.listUsers({ accountId, after: ann!.id, limit: 2 })
+  expect(last).toEqual({ users: [cat, dan] })
+  expect(await accounts.listUsers({ accountId, after: dan!.id, limit: 2 })).toEqual({ users: [] })
 })
 
 test('another account’s user, and one that is not there, are not found', async () => {
@@ -166,16 +179,7 @@ test('a removed user is assigned to nothing more, and what it was assigned to st
   expect((await createLead(accountId, { userId: user.id })).failure).toMatchObject(byId)
   await expect(schedule(accountId, lead.reference, user.id)).rejects.toMatchObject(byId)
   await expect(assign(accountId, lead.reference, user.email)).rejects.toMatchObject(byEmail)
-  const missing = async (asked: { userId?: number; userEmail?: string }) =>
-    (
-      await service.leads.checkReferences({
-        ...{ accountId, imageIds: [], leadReference: undefined, userId: undefined, userEmail: undefined },
-        ...asked,
-      })
-    ).userMissing
-  expect(await missing({ userId: user.id })).toBe(true)
-  expect(await missing({ userEmail: user.email })).toBe(true)
-  expect(await assigneeOf(lead)).toBe(user.id)
+  expect(await readAssignee(lead)).toBe(user.id)
   const { items } = await service.leads.listAppointments({ accountId, reference: lead.reference })
   expect(JSON.parse(items.toString())).toMatchObject([{ user_id: user.id }])
 })
@@ -196,10 +200,13 @@ test('a user who is removed while a lead is being created for it keeps the lead'
   await eventually(async () => expect(await waiters()).toBe(1))
   await service.accounts.removeUser(key)
   await release()
-  expect(await assigneeOf(await creating)).toBe(user.id)
+  expect(await readAssignee(await creating)).toBe(user.id)
 })
 
-/** Removes a user in a transaction that keeps assignments to it waiting, after they saw it, until it is let go. */
+/**
+ * Removes a user in a transaction that stays open until the returned function is called. An assignment that
+ * still sees the user waits for the end of the transaction.
+ */
 const removeSlowly = async (userId: number) => {
   const [held, release] = [gate(), gate()]
   const removing = service.db.transaction(async (tx) => {

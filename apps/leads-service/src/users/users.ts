@@ -1,14 +1,13 @@
-import { emailForm, isEmail, User } from '@leadwire/contracts'
-import { type FieldErrors, ServiceError, violatedConstraint } from '@leadwire/service-kit'
-import { errorsOf, isId, isText, nameErrors, refuse, validate } from '../arguments'
+import { emailForm, User } from '@leadwire/contracts'
+import { ServiceError, violatedConstraint, within } from '@leadwire/service-kit'
 import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
+import { requireRoom } from '../quotas/require-room'
+import { WITHOUT_CALENDAR } from '../tokens/end-calendars'
+import { lockCreator } from '../tokens/lock-creator'
 import { newSecret } from '../tokens/tokens'
 
 const USERS = managedRecords(User, 'users', 'user')
-
-const emailErrors = (email: string): FieldErrors =>
-  isEmail(email) && isText(email) ? {} : { email: ['The email must be a valid email address.'] }
 
 const throwTaken = (error: unknown): never => {
   if (violatedConstraint(error) === 'users_email_once_per_account')
@@ -16,37 +15,39 @@ const throwTaken = (error: unknown): never => {
   return throwFailure(error)
 }
 
-export const listUsers: Operation<'listUsers'> = async ({ database }, { accountId }) => {
-  validate({ account_id: isId(accountId) })
-  return { users: await USERS.list(database, 'account_id = $1 AND removed_at IS NULL', [accountId]) }
+export const listUsers: Operation<'listUsers'> = async ({ database }, request) => {
+  const { records, nextAfter } = await USERS.listPage(database, 'removed_at IS NULL', request)
+  return { users: records, nextAfter }
 }
 
-/** One user, also one that was removed. */
+/** Retrieves a user, even if the user was removed. */
 export const retrieveUser: Operation<'retrieveUser'> = async ({ database }, request) => ({
   user: await USERS.retrieve(database, request),
 })
 
-/** An e-mail exists once per account, whatever its case or the spelling of its domain; that of a removed user is free. */
-export const createUser: Operation<'createUser'> = async ({ database, actor }, request) => {
+/**
+ * Creates a user. E-mail addresses are unique within an account, whatever the letter case or the spelling of
+ * the domain. The address of a removed user can be used again.
+ */
+export const createUser: Operation<'createUser'> = async (dependencies, request) => {
+  const { database, actor, quotas } = dependencies
   const { accountId, email, name } = request
-  refuse({ ...errorsOf({ account_id: isId(accountId) }), ...nameErrors(name), ...emailErrors(email) })
   const row = { account_id: accountId, email: emailForm(email), name }
   const user = await database
-    .transaction((tx) => USERS.insert(tx, actor, row, ['email', 'name']))
+    .transaction(async (tx) => {
+      await requireRoom(tx, accountId, 'users', quotas)
+      return USERS.insert(tx, actor, row, ['email', 'name'])
+    })
     .catch(throwTaken)
   return { user }
 }
 
 const requirePresent = ({ removedAt }: User): void => {
-  if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and can not be changed.'] })
+  if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and cannot be changed.'] })
 }
 
 export const updateUser: Operation<'updateUser'> = async (deps, request) => {
   const { email, name } = request
-  refuse({
-    ...(name !== undefined && nameErrors(name)),
-    ...(email !== undefined && emailErrors(email)),
-  })
   const user = await USERS.change(deps, request, {
     action: 'user.updated',
     logged: ['email', 'name'],
@@ -57,28 +58,40 @@ export const updateUser: Operation<'updateUser'> = async (deps, request) => {
   return { user }
 }
 
-/** Removes a user for good. What was assigned to it keeps its id. An assignment in flight and the removal don't wait for each other. */
+/**
+ * Removes a user permanently. Records that are assigned to the user keep the user's id. The removal and an
+ * assignment in flight do not wait for each other, so the assignment may still succeed after the removal.
+ */
 export const removeUser: Operation<'removeUser'> = USERS.changing({
   action: 'user.removed',
   logged: ['removedAt'],
-  set: 'removed_at = coalesce(removed_at, clock_timestamp()), calendar_hash = NULL, calendar_created_at = NULL',
+  set: `removed_at = coalesce(removed_at, clock_timestamp()), ${WITHOUT_CALENDAR}`,
 })
 
-/** Makes the secret of a user's calendar. Only this response has it: what is stored is its hash. The one before stops working. */
-export const createUserCalendar: Operation<'createUserCalendar'> = async (deps, request) => {
-  const { secret, hash } = newSecret('cal')
-  const user = await USERS.change(deps, request, {
-    action: 'user.calendar_created',
-    logged: ['calendarCreatedAt'],
-    set: 'calendar_hash = $3, calendar_created_at = clock_timestamp()',
-    values: [hash],
-    check: requirePresent,
+/**
+ * Creates the secret of a user's calendar, which replaces the former secret. Only this response has the
+ * secret, because only its hash is stored. The calendar expires when the token that created it expires. If
+ * the token never expires, the calendar stays valid even after the token is revoked without `cascade`. This
+ * adds no risk: creating a calendar needs the scope `manage`, and the holder of a `manage` token that never
+ * expires could manage users permanently anyway.
+ */
+export const createUserCalendar: Operation<'createUserCalendar'> = ({ database, actor }, request) =>
+  database.transaction(async (tx) => {
+    const { secret, hash } = newSecret('cal')
+    const creator = await lockCreator(tx, actor, request.accountId)
+    const user = await USERS.change({ database: within(tx), actor }, request, {
+      action: 'user.calendar_created',
+      logged: ['calendarCreatedAt', 'calendarExpiresAt'],
+      set: `calendar_hash = $3, calendar_created_at = clock_timestamp(), calendar_token_id = $4,
+        calendar_expires_at = $5`,
+      values: [hash, creator?.id ?? null, creator?.expiresAt ?? null],
+      check: requirePresent,
+    })
+    return { user, secret }
   })
-  return { user, secret }
-}
 
 export const revokeUserCalendar: Operation<'revokeUserCalendar'> = USERS.changing({
   action: 'user.calendar_revoked',
   logged: ['calendarCreatedAt'],
-  set: 'calendar_hash = NULL, calendar_created_at = NULL',
+  set: WITHOUT_CALENDAR,
 })

@@ -1,19 +1,15 @@
-import { ATTEMPT_ERRORS, EVENT_TYPES, isInstant, UUID_START } from '@leadwire/contracts'
 import { statement, type Transaction } from '@leadwire/service-kit'
-import { isOneOf, validate } from '../arguments'
-import { DELIVERY_COLUMNS, deliveryOf, readInOrder, STATUSES } from '../delivery-sql'
+import { DELIVERY_COLUMNS, readDelivery, readInOrder } from '../delivery-sql'
 import type { Operation } from '../operation'
-import { boundsOf, firstUnread, isNarrow, matching, type Scan } from './matching-deliveries'
+import { buildMatchingQuery, findBounds, findFirstUnread, isNarrow, type Scan } from './matching-deliveries'
 
 const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
 const MAX_COUNT = 10_000
 
-const isTime = (text: string | undefined) =>
-  text === undefined || isInstant(text) || 'must be an instant in UTC, such as 2026-01-31T09:30:00Z'
-
+/** Counts matching deliveries, up to one more than `MAX_COUNT`. */
 const count = async (tx: Transaction, scan: Scan): Promise<number> => {
-  const { text, values } = matching(scan, MAX_COUNT + 1)
+  const { text, values } = buildMatchingQuery(scan, MAX_COUNT + 1)
   const [row] = await tx.query<{ count: number }>({
     text: `SELECT count(*) FROM (SELECT FROM (${text}) matching LIMIT ${MAX_COUNT + 1}) counted`,
     values,
@@ -21,45 +17,39 @@ const count = async (tx: Transaction, scan: Scan): Promise<number> => {
   return row!.count
 }
 
-const deliveriesById = statement('deliveries-by-id')`
+const selectById = statement('deliveries-by-id')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
 
+/** Reads a page of matching deliveries. `nextCursor` is undefined if no delivery matches after the page. */
 const read = async (tx: Transaction, scan: Scan, offset: number, limit: number) => {
-  const { text, values } = matching(scan, offset + limit + 1)
+  const { text, values } = buildMatchingQuery(scan, offset + limit + 1)
   const found = await tx.query<{ id: number }>({
     text: `SELECT id FROM (${text}) matching ORDER BY id DESC LIMIT ${limit + 1} OFFSET ${offset}`,
     values,
   })
   const ids = found.slice(0, limit).map(({ id }) => id)
-  const rows = await deliveriesById(tx, ids)
-  return { deliveries: rows.map(deliveryOf), nextCursor: found.length > limit ? ids.at(-1) : undefined }
+  const rows = await selectById(tx, ids)
+  return { deliveries: rows.map(readDelivery), nextCursor: found.length > limit ? ids.at(-1) : undefined }
 }
 
 /**
- * A page of the account's deliveries, newest first, and how many match, 10,000 at most; or, with a cursor, 100 with lower ids. The cost
- * grows with the page and the account's endpoints, not with the deliveries; with a lead, with its deliveries. With conditions that no
- * index has a response reads a part of the deliveries: it has the matches among these, and a cursor for the rest. Throws invalid.
+ * Returns a page of the account's deliveries, newest first, and counts up to 10,000 matches. With a cursor,
+ * returns the next 100 deliveries instead, without a count.
+ *
+ * The cost grows with the size of the page and the number of the account's endpoints, but not with the number
+ * of deliveries. If the filter has a lead reference, the cost grows with the deliveries of the lead. If no
+ * index covers the filter, a response reads only a part of the deliveries. The response contains the matches
+ * in this part (possibly none), and a cursor for the rest.
  */
 export const listDeliveries: Operation<'listDeliveries'> = async ({ database }, request) => {
   const { page, cursor = Number.MAX_SAFE_INTEGER, ...filter } = request
-  const { leadReference } = filter
-  validate({
-    status: isOneOf(STATUSES, filter.status),
-    lead_reference:
-      leadReference === undefined ||
-      UUID_START.test(leadReference) ||
-      'must be a UUID, or its first 4 digits or more',
-    from: isTime(filter.from),
-    to: isTime(filter.to),
-    type: isOneOf(EVENT_TYPES, filter.type),
-    error: isOneOf(ATTEMPT_ERRORS, filter.error),
-  })
   return database.transaction(async (tx) => {
     readInOrder(tx)
     const byLead = await isNarrow(tx, filter)
-    const all = { filter, byLead, ...(await boundsOf(tx, filter, cursor)) }
-    const unread = byLead ? undefined : await firstUnread(tx, all)
+    const all = { filter, byLead, ...(await findBounds(tx, filter, cursor)) }
+    const unread = byLead ? undefined : await findFirstUnread(tx, all)
     const scan = { ...all, after: unread ?? all.after }
+    // A response reads ids below its cursor. With this cursor, the next response starts with `unread`.
     const rest = unread === undefined ? undefined : unread + 1
     if (request.cursor !== undefined) {
       const { deliveries, nextCursor = rest } = await read(tx, scan, 0, PER_CURSOR_PAGE)

@@ -1,91 +1,101 @@
 import type { ListDeliveriesRequest } from '@leadwire/contracts'
 import { statement, type Transaction } from '@leadwire/service-kit'
+import { addMilliseconds } from '../clock'
 import {
-  below,
   ENDED,
-  firstCreatedSince,
+  findFirstCreatedSince,
   hasManualAttempt,
+  isBelow,
   NEWEST_FIRST,
-  ofLastAttempt,
+  renderStatus,
   SHOWN,
   STATUSES,
-  shownStatus,
+  selectFromLastAttempt,
 } from '../delivery-sql'
 
-/** How many deliveries of a status one response reads to find those that match conditions without an index. */
+/**
+ * How many deliveries one response reads if no index covers the filter. If the filter has an endpoint or a
+ * status, this limit applies to each status separately.
+ */
 const READ_LIMIT = 10_000
 
 type Filter = Omit<ListDeliveriesRequest, 'page' | 'cursor'>
-type Given = (value: unknown) => string
+/** Adds a value to a query. Returns the SQL that refers to the value. */
+type AddValue = (value: unknown) => string
 
-/** What is read: deliveries with ids between two, or those of the events of a reference. */
+/** A filter, and the ids between which deliveries are read. */
 export interface Scan {
   filter: Filter
+  /** Whether the deliveries are found through the events of the lead. */
   byLead: boolean
   after: number
   before: number
 }
 
-/** The first and the last reference that start with these digits. */
-const referencesOf = (start: string) => {
+/** Returns the first and the last reference that start with these digits. */
+const computeReferenceRange = (start: string) => {
   const digits = start.replaceAll('-', '')
   return [digits.padEnd(32, '0'), digits.padEnd(32, 'f')]
 }
 
-const hasReference = (start: string, given: Given) => {
-  const [first, last] = referencesOf(start)
-  return `lead_reference BETWEEN ${given(first)}::uuid AND ${given(last)}::uuid`
+const hasReference = (start: string, add: AddValue) => {
+  const [first, last] = computeReferenceRange(start)
+  return `lead_reference BETWEEN ${add(first)}::uuid AND ${add(last)}::uuid`
 }
 
-/** The conditions on a delivery that no index has. */
-const conditionsOf = ({ filter, byLead }: Pick<Scan, 'filter' | 'byLead'>, given: Given): string[] => {
+/** Renders the conditions that no index covers. */
+const renderConditions = ({ filter, byLead }: Pick<Scan, 'filter' | 'byLead'>, add: AddValue): string[] => {
   const { leadReference, type, error, failed } = filter
   return [
-    leadReference !== undefined && !byLead && hasReference(leadReference, given),
-    type !== undefined && `(SELECT type FROM events WHERE events.id = event_id) = ${given(type)}`,
-    error !== undefined && `${ofLastAttempt('error')} = ${given(error)}`,
-    failed !== undefined && `${ofLastAttempt('error')} IS ${failed ? 'NOT ' : ''}NULL`,
+    leadReference !== undefined && !byLead && hasReference(leadReference, add),
+    type !== undefined && `(SELECT type FROM events WHERE events.id = event_id) = ${add(type)}`,
+    error !== undefined && `${selectFromLastAttempt('error')} = ${add(error)}`,
+    failed !== undefined && `${selectFromLastAttempt('error')} IS ${failed ? 'NOT ' : ''}NULL`,
   ].filter((condition) => condition !== false)
 }
 
-// Of the bounds in ids, which are a little wider.
-const timesOf = ({ from, to }: Filter, given: Given): string[] =>
-  [
-    from !== undefined && `created_at >= ${given(from)}`,
-    to !== undefined && `created_at < ${given(to)}`,
-  ].filter((condition) => condition !== false)
+// Compares the exact times. The bounds of the scan limit the time only roughly (`SKEW_MS`).
+const renderTimes = ({ from, to }: Filter, add: AddValue): string[] =>
+  [from !== undefined && `created_at >= ${add(from)}`, to !== undefined && `created_at < ${add(to)}`].filter(
+    (condition) => condition !== false,
+  )
 
-// A range of one index, compared and ordered by all of its columns (see `delivery-sql.ts`).
+// Compares and orders by all columns of one index, as `isBelow` in `delivery-sql.ts`, and for the same
+// reason.
 const OF_ACCOUNT = '(account_id, id) < ($1::bigint, $2::bigint) AND (account_id, id) > ($1, $3::bigint)'
 const ACCOUNT_ORDER = 'ORDER BY account_id DESC, id DESC'
 
-// By way of the events, which have the index. OFFSET 0 keeps PostgreSQL from reading all deliveries of the account or endpoint.
-const ofLead = ({ endpointId, status, leadReference }: Filter, where: string, given: Given) =>
+// Goes through the events, because only they have an index on the lead. OFFSET 0 keeps PostgreSQL from
+// reading all deliveries of the account or the endpoint.
+const renderLeadScan = ({ endpointId, status, leadReference }: Filter, where: string, add: AddValue) =>
   `SELECT d.id
-   FROM (SELECT id FROM events WHERE ${hasReference(leadReference!, given)} AND account_id = $1 OFFSET 0) e
+   FROM (SELECT id FROM events WHERE ${hasReference(leadReference!, add)} AND account_id = $1 OFFSET 0) e
      CROSS JOIN LATERAL (SELECT * FROM deliveries WHERE event_id = e.id AND id < $2 AND id > $3 ${where} OFFSET 0) d
      JOIN endpoints p ON p.id = d.endpoint_id
-   WHERE true ${endpointId === undefined ? '' : `AND d.endpoint_id = ${given(endpointId)}`}
-     ${status === undefined ? '' : `AND ${SHOWN} = ${given(status)}`}
+   WHERE true ${endpointId === undefined ? '' : `AND d.endpoint_id = ${add(endpointId)}`}
+     ${status === undefined ? '' : `AND ${SHOWN} = ${add(status)}`}
    ORDER BY d.id DESC`
 
-/** The ranges of the index that have the deliveries: one for each status of each endpoint. */
-const rangesOf = ({ endpointId, status }: Filter, given: Given) => {
+/** Renders the ranges of the index to read: one range for each status of each endpoint. */
+const renderRanges = ({ endpointId, status }: Filter, add: AddValue) => {
   const isOpen = status === 'pending' || status === 'held'
-  const endpoints = `p.account_id = $1 ${endpointId === undefined ? '' : `AND p.id = ${given(endpointId)}`}
+  const endpoints = `p.account_id = $1 ${endpointId === undefined ? '' : `AND p.id = ${add(endpointId)}`}
     ${isOpen ? 'AND p.deleted_at IS NULL' : ''}`
   return {
     endpoints,
-    from: `endpoints p CROSS JOIN unnest(${given(STATUSES)}::text[]) AS s (status)`,
-    range: `${below('p.id', 's.status', '$2::bigint')} AND (status, id) > (s.status, $3::bigint)
+    from: `endpoints p CROSS JOIN unnest(${add(STATUSES)}::text[]) AS s (status)`,
+    range: `${isBelow('p.id', 's.status', '$2::bigint')} AND (status, id) > (s.status, $3::bigint)
       ${status !== undefined && ENDED.includes(status) ? `AND NOT ${hasManualAttempt('p')}` : ''}`,
-    where: `${endpoints} ${status === undefined ? '' : `AND ${shownStatus('s.status', 'p')} = ${given(status)}`}`,
+    where: `${endpoints} ${status === undefined ? '' : `AND ${renderStatus('s.status', 'p')} = ${add(status)}`}`,
   }
 }
 
-/** The ranges, and beside them the deliveries with a manual attempt. */
-const ofEndpoints = (filter: Filter, conditions: string, limit: number, given: Given) => {
-  const { endpoints, from, range, where } = rangesOf(filter, given)
+/**
+ * Reads the ranges of all endpoints. With the status pending, also reads ended deliveries that have a manual
+ * attempt, because these are shown as pending.
+ */
+const renderEndpointScan = (filter: Filter, conditions: string, limit: number, add: AddValue) => {
+  const { endpoints, from, range, where } = renderRanges(filter, add)
   const ranges = `
     SELECT d.id FROM ${from} CROSS JOIN LATERAL (
       SELECT id FROM deliveries WHERE ${range} ${conditions} ${NEWEST_FIRST} LIMIT ${limit}
@@ -95,32 +105,33 @@ const ofEndpoints = (filter: Filter, conditions: string, limit: number, given: G
   return `${ranges} UNION ALL
     SELECT d.id FROM endpoints p CROSS JOIN LATERAL (
       SELECT id FROM deliveries WHERE endpoint_id = p.id AND manual_at IS NOT NULL AND id < $2 AND id > $3
-        AND status = ANY (${given(ENDED)}::text[]) ${conditions}
+        AND status = ANY (${add(ENDED)}::text[]) ${conditions}
     ) d
     WHERE ${endpoints} AND p.enabled`
 }
 
 const isByEndpoint = ({ endpointId, status }: Filter) => endpointId !== undefined || status !== undefined
 
-/** A query with the account and the bounds as its first values, and those that `text` adds. */
-const queryOf = ({ filter, before, after }: Scan, text: (given: Given) => string) => {
+/** Builds a query. Its first values are the account and the bounds; `text` adds further values. */
+const buildQuery = ({ filter, before, after }: Scan, text: (add: AddValue) => string) => {
   const values: unknown[] = [filter.accountId, before, after]
   return { text: text((value) => `$${values.push(value)}`), values }
 }
 
-/** SQL: the ids of matching deliveries between the bounds, the newest `limit` of each range. */
-export const matching = (scan: Scan, limit: number) =>
-  queryOf(scan, (given) => {
+/** Builds the query for the ids of matching deliveries: at most the newest `limit` ids of each range. */
+export const buildMatchingQuery = (scan: Scan, limit: number) =>
+  buildQuery(scan, (add) => {
     const { filter, byLead } = scan
-    const conditions = [...timesOf(filter, given), ...conditionsOf(scan, given)]
+    const conditions = [...renderTimes(filter, add), ...renderConditions(scan, add)]
     const where = conditions.map((condition) => `AND ${condition}`).join(' ')
-    if (byLead) return `${ofLead(filter, where, given)} LIMIT ${limit}`
-    if (isByEndpoint(filter)) return ofEndpoints(filter, where, limit, given)
+    if (byLead) return `${renderLeadScan(filter, where, add)} LIMIT ${limit}`
+    if (isByEndpoint(filter)) return renderEndpointScan(filter, where, limit, add)
     return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${where} ${ACCOUNT_ORDER} LIMIT ${limit}`
   })
 
-// Each event once, even without deliveries in the account. Sorted, so that the index is read whatever the statistics say.
-const countOfLead = statement<{ count: number }>('count-of-lead')`
+// Counts an event without deliveries as one delivery. ORDER BY makes PostgreSQL read the index even if its
+// statistics are wrong.
+const countLeadDeliveries = statement<{ count: number }>('count-of-lead')`
   SELECT count(*) FROM (
     SELECT FROM (
       SELECT id, account_id FROM events WHERE lead_reference BETWEEN $1::uuid AND $2::uuid
@@ -129,38 +140,44 @@ const countOfLead = statement<{ count: number }>('count-of-lead')`
     LIMIT ${READ_LIMIT + 1}
   ) counted`
 
-/** Whether a reference has so few events and deliveries that all are read. */
+/** Returns whether the events of a lead have so few deliveries that one response can read all of them. */
 export const isNarrow = async (tx: Transaction, { accountId, leadReference }: Filter): Promise<boolean> => {
   if (leadReference === undefined) return false
-  const [row] = await countOfLead(tx, ...referencesOf(leadReference), accountId)
+  const [row] = await countLeadDeliveries(tx, ...computeReferenceRange(leadReference), accountId)
   return row!.count <= READ_LIMIT
 }
 
-const firstSince = statement<{ first: number }>(
+const findFirstSince = statement<{ first: number }>(
   'first-delivery-since',
-)`${firstCreatedSince('id', 'deliveries')}`
+)`${findFirstCreatedSince('id', 'deliveries')}`
 
-// A row reads the clock a moment after it gets its id, so neighbours may be in another order.
+/**
+ * A margin for times: a row gets its time a moment after its id, so rows with close ids may be out of order.
+ */
 const SKEW_MS = 1000
 
-const firstId = async (tx: Transaction, instant: string, skewMs: number): Promise<number> => {
-  const [row] = await firstSince(tx, new Date(Date.parse(instant) + skewMs))
+const findFirstId = async (tx: Transaction, instant: string, skewMs: number): Promise<number> => {
+  const [row] = await findFirstSince(tx, { since: addMilliseconds(instant, skewMs) })
   return row!.first
 }
 
-export const boundsOf = async (tx: Transaction, { from, to }: Filter, cursor: number) => ({
-  after: from === undefined ? 0 : (await firstId(tx, from, -SKEW_MS)) - 1,
-  before: to === undefined ? cursor : Math.min(cursor, await firstId(tx, to, SKEW_MS)),
+/** Finds bounds for the ids of all deliveries in the filter's time range. The bounds are exclusive. */
+export const findBounds = async (tx: Transaction, { from, to }: Filter, cursor: number) => ({
+  after: from === undefined ? 0 : (await findFirstId(tx, from, -SKEW_MS)) - 1,
+  before: to === undefined ? cursor : Math.min(cursor, await findFirstId(tx, to, SKEW_MS)),
 })
 
-/** The newest id that this response does not read; undefined when it reads all. Endpoints share what may be read of each status. */
-export const firstUnread = async (tx: Transaction, scan: Scan): Promise<number | undefined> => {
+/**
+ * Finds the newest delivery that this response does not read. Undefined if the response reads all deliveries.
+ * The limit for each status is divided equally among the endpoints.
+ */
+export const findFirstUnread = async (tx: Transaction, scan: Scan): Promise<number | undefined> => {
   const { filter } = scan
-  if (conditionsOf(scan, () => '').length === 0) return undefined
-  const query = queryOf(scan, (given) => {
+  if (renderConditions(scan, () => '').length === 0) return undefined
+  const query = buildQuery(scan, (add) => {
     if (!isByEndpoint(filter))
       return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${ACCOUNT_ORDER} OFFSET ${READ_LIMIT} LIMIT 1`
-    const { endpoints, from, range, where } = rangesOf(filter, given)
+    const { endpoints, from, range, where } = renderRanges(filter, add)
     return `
       SELECT max(d.id) AS id FROM ${from} CROSS JOIN LATERAL (
         SELECT id FROM deliveries WHERE ${range} ${NEWEST_FIRST}

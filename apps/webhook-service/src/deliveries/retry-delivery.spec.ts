@@ -1,4 +1,4 @@
-import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { eventually, gate, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 
 const SCHEDULE = [60_000, 300_000]
@@ -30,7 +30,7 @@ const iso = (ms: number) => new Date(ms).toISOString().replace('Z', '000Z')
 const received = (accountId: number) =>
   receiver.requests.filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
 
-/** A delivery that has failed `attempts` times, one after the other on its schedule. */
+/** Makes a delivery that has failed `attempts` times on its schedule. */
 const failing = async (accountId: number, attempts: number) => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(accountId, receiver.url)
@@ -42,7 +42,7 @@ const failing = async (accountId: number, attempts: number) => {
   return id
 }
 
-test('the schedule of a pending delivery stays as it was, and manual attempts are not part of it', async () => {
+test('manual attempts do not change the schedule of a pending delivery', async () => {
   await failing(1, 1)
   const due = clock.now().getTime() + SCHEDULE[0]!
   for (let manual = 1; manual <= 3; manual += 1) {
@@ -62,7 +62,7 @@ test('the schedule of a pending delivery stays as it was, and manual attempts ar
   expect(new Set(received(1).map(({ headers }) => headers['webhook-id'])).size).toBe(1)
 })
 
-test('an exhausted delivery gets one attempt: it ends it, or it is exhausted again', async () => {
+test('an exhausted delivery gets one attempt and is then delivered, or stays exhausted', async () => {
   await failing(2, 3)
   await eventuallyIs(2, { status: 'exhausted' })
   expect(await retry(2)).toMatchObject({ status: 'pending', attemptCount: 3 })
@@ -75,7 +75,7 @@ test('an exhausted delivery gets one attempt: it ends it, or it is exhausted aga
   await eventuallyIs(2, { status: 'delivered', attemptCount: 5 })
 })
 
-test('a delivered one may be sent again, and stays delivered when that fails', async () => {
+test('a delivered delivery can be sent again, and stays delivered if this fails', async () => {
   receiver.answerWith({ status: 200 })
   await service.endpoint(3, receiver.url)
   await doors.publish(doors.event(3))
@@ -86,18 +86,23 @@ test('a delivered one may be sent again, and stays delivered when that fails', a
   expect(received(3)).toHaveLength(2)
 })
 
-test('a conflict says why: in flight, disabled, deleted; another account finds nothing', async () => {
+test('a retry is refused with a reason, and another account does not find the delivery', async () => {
   const endpointId = await failing(4, 1)
   await expect(
     service.client.retryDelivery({ accountId: 1, deliveryId: (await only(4)).id }),
   ).rejects.toMatchObject({ code: 'not_found' })
-  receiver.answerWith({ status: 500, delayMs: 700 })
+  const released = gate()
+  receiver.answerWith({ status: 500, after: released.opened })
   await retry(4)
   await eventually(() => expect(received(4)).toHaveLength(2))
   expect(await service.client.listDeliveries({ accountId: 4, status: 'pending', page: 1 })).toMatchObject({
     total: 1,
   })
-  await expect(retry(4)).rejects.toMatchObject({ code: 'conflict', detail: 'An attempt is in flight.' })
+  await expect(retry(4)).rejects.toMatchObject({
+    code: 'conflict',
+    detail: 'An attempt is in flight. Wait until it has ended.',
+  })
+  released.open()
   await eventuallyIs(4, { attemptCount: 2 })
   await service.client.updateWebhookEndpoint({ accountId: 4, endpointId, enabled: false })
   await expect(retry(4)).rejects.toMatchObject({
@@ -111,7 +116,7 @@ test('a conflict says why: in flight, disabled, deleted; another account finds n
   })
 })
 
-test('a filter by status includes manual attempts to come', async () => {
+test('deliveries with a scheduled manual attempt are listed as pending', async () => {
   await failing(5, 3)
   await eventuallyIs(5, { status: 'exhausted' })
   const total = async (status: string) =>

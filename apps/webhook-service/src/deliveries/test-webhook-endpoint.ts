@@ -1,32 +1,45 @@
-import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import {
+  buildExampleRecord,
   EVENT_TYPES,
   type EventType,
-  exampleOf,
   LEAD_EVENT_TYPES,
   Lead,
   LeadListItem,
 } from '@leadwire/contracts'
-import { differences, newTraceparent, recordAudit, statement, theRow } from '@leadwire/service-kit'
-import { isHeaderValue, isOneOf, validate } from '../arguments'
+import {
+  type Database,
+  differences,
+  newEventId,
+  newTraceparent,
+  recordAudit,
+  requirePart,
+  statement,
+  theRow,
+} from '@leadwire/service-kit'
 import { microseconds } from '../clock'
-import { DELIVERY_COLUMNS, deliveryOf, includesAttributes } from '../delivery-sql'
-import { failedKeys, matchColumn } from '../endpoints/filter'
+import { readDelivery } from '../delivery-sql'
+import { failedKeys, renderMatchColumn } from '../endpoints/filter'
 import type { Operation } from '../operation'
+import { findDelivery } from './retrieve-delivery'
 import samples from './samples.json'
+import { storeForEndpoints } from './store-for-endpoints'
 
-/** No lead gets this reference. */
+/** The reference of samples. No lead has this reference. */
 const REFERENCE = '00000000-0000-4000-8000-000000000000'
 
-// Records have ids from 1 on: a receiver that stores the sample overwrites none.
-const withoutIds = (name: string, value: unknown) => {
+// The ids of a sample are 0. Real ids start at 1, so a receiver that stores the sample overwrites no record.
+const replaceIdsAndTimes = (name: string, value: unknown) => {
   if (/(^|_)id$/.test(name)) return 0
   return /_at$/.test(name) ? '{now}' : value
 }
 
-const sampleOf = (schema: typeof Lead | typeof LeadListItem) => ({
-  ...JSON.parse(JSON.stringify(exampleOf(schema, ['product_style'])), withoutIds),
-  ...{ reference: REFERENCE, name: 'Sample lead', status: 'test', test: 1 },
+const buildSample = (schema: typeof Lead | typeof LeadListItem) => ({
+  ...JSON.parse(JSON.stringify(buildExampleRecord(schema, ['product_style'])), replaceIdsAndTimes),
+  reference: REFERENCE,
+  name: 'Sample lead',
+  status: 'test',
+  test: 1,
   description: 'This is a test of your webhook endpoint. No customer asked for anything.',
 })
 
@@ -38,8 +51,8 @@ const changedEntry = (type: EventType, cancelled_at: '{now}' | null) => ({
 })
 
 const SAMPLES: Record<EventType, object> = {
-  'lead.created': { data: sampleOf(Lead) },
-  'lead.updated': { type: 'lead.updated', data: { ...sampleOf(LeadListItem), changes: CHANGES } },
+  'lead.created': { data: buildSample(Lead) },
+  'lead.updated': { type: 'lead.updated', data: { ...buildSample(LeadListItem), changes: CHANGES } },
   ...samples,
   'appointment.rescheduled': changedEntry('appointment.rescheduled', null),
   'appointment.cancelled': changedEntry('appointment.cancelled', '{now}'),
@@ -47,54 +60,75 @@ const SAMPLES: Record<EventType, object> = {
   'callback.cancelled': changedEntry('callback.cancelled', '{now}'),
 }
 
-const isOfLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)
+const isAboutLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)
 
-const subscribed = statement<{ events: string[]; failed: string[] }>('types-of-endpoint')`
-  SELECT events, ${failedKeys('filter', '$3::jsonb')} AS failed FROM endpoints WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR SHARE`
+const lockSubscription = statement<{ events: string[]; failed: string[] }>('types-of-endpoint')`
+  SELECT events, ${failedKeys('filter', ':match::jsonb')} AS failed FROM endpoints
+  WHERE account_id = :accountId AND id = :endpointId AND deleted_at IS NULL FOR SHARE`
 
-/** Stores an event, with a delivery for each of the endpoints $2 of the account $1. */
-export const storeForEndpoints = statement('store-for-endpoints')`
-  WITH receiving AS (
-    SELECT id, account_id, enabled, include FROM endpoints
-    WHERE account_id = $1 AND id = ANY ($2::bigint[]) AND deleted_at IS NULL ORDER BY id FOR SHARE
-  ), stored AS (
-    INSERT INTO events (id, account_id, account_key, lead_reference, body, traceparent, type, lead_version, sample)
-    SELECT $3::uuid, account_id, $4, $5::uuid, $6, $7, $9, $10, $11 FROM receiving LIMIT 1
-    RETURNING id, account_id, lead_reference
-  )
-  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes)
-  SELECT s.account_id, s.id, r.id, s.lead_reference, CASE WHEN r.enabled THEN 'pending' ELSE 'held' END, $8, ${includesAttributes('r')}
-  FROM stored s CROSS JOIN receiving r
-  RETURNING ${DELIVERY_COLUMNS}`
+/** Renders the body of a sample. Throws bad_request for an unknown type. */
+const renderBody = (type: EventType, now: Date): Buffer => {
+  const sample = requirePart(SAMPLES[type], 'known type')
+  return Buffer.from(JSON.stringify(sample).replaceAll('{now}', microseconds(now)))
+}
 
 /**
- * Sends a sample of a type, or of the first that an endpoint subscribes to, like an event without a number. Whether the lead of `match`
- * passes the filter changes nothing of that. Throws invalid and not_found.
+ * Stores a sample event and its delivery. The sample has the requested type, or else the first type that the
+ * endpoint subscribes to. It is not in the log of the account. It is sent even if the lead that `match`
+ * describes does not pass the filter of the endpoint; the response says whether the lead passes. Throws
+ * not_found.
  */
 export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   { database, actor, clock, wake },
-  { accountId, endpointId, accountKey, type: asked, match },
+  { accountId, endpointId, accountKey, type: requestedType, match },
 ) => {
-  validate({
-    account_key: isHeaderValue(accountKey) || 'must be a header value',
-    type: isOneOf(EVENT_TYPES, asked),
-  })
   const now = clock.now()
   const tested = await database.transaction(async (tx) => {
-    const key = [accountId, endpointId]
-    const { events, failed } = theRow(await subscribed(tx, ...key, matchColumn(match)), 'webhook endpoint')
-    const first = EVENT_TYPES.find((each) => events.includes(each)) ?? 'lead.created'
-    const type = (asked as EventType | undefined) ?? first
-    const body = Buffer.from(JSON.stringify(SAMPLES[type]).replaceAll('{now}', microseconds(now)))
-    const values = [randomUUID(), accountKey, REFERENCE, body, newTraceparent(), now, type]
-    const version = isOfLead(type) ? 1 : null
-    const [row] = await storeForEndpoints(tx, accountId, [endpointId], ...values, version, true)
-    // The statement does not see the event that it stores.
-    const stored = deliveryOf({ ...row, event: type })
+    const rows = await lockSubscription(tx, { accountId, endpointId, match: renderMatchColumn(match) })
+    const { events, failed } = theRow(rows, 'webhook endpoint')
+    const subscribedType = EVENT_TYPES.find((each) => events.includes(each)) ?? 'lead.created'
+    const type = (requestedType as EventType | undefined) ?? subscribedType
+    const [row] = await storeForEndpoints(tx, {
+      accountId,
+      endpointIds: [endpointId],
+      eventId: newEventId(),
+      type,
+      accountKey,
+      leadReference: REFERENCE,
+      leadVersion: isAboutLead(type) ? 1 : null,
+      body: renderBody(type, now),
+      traceparent: newTraceparent(),
+      isSample: true,
+      dueAt: now,
+    })
+    const stored = readDelivery({ ...row, event: type })
     const changes = differences({}, { delivery_id: stored.id })
     recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.tested', targetId: endpointId, changes })
     return { delivery: stored, filter: match && { passes: failed.length === 0, failed } }
   })
   wake('webhooks')
   return tested
+}
+
+/** The longest time that a call waits for the attempt. The attempt itself may take longer. */
+const WAIT_MS = 5000
+const POLL_MS = 100
+
+/**
+ * Waits until the first attempt of a delivery has ended, for at most 5 s, or until a drain starts. Resolves
+ * with the delivery and its first attempt, which is undefined if it has not ended. Polls the database,
+ * because another process may make the attempt.
+ */
+export const waitForAttempt = async (
+  database: Database,
+  key: { accountId: number; deliveryId: number },
+  draining: AbortSignal,
+) => {
+  const until = performance.now() + WAIT_MS
+  for (;;) {
+    const { delivery, attempts } = await findDelivery(database, key, 'delivery')
+    const isOver = attempts.length > 0 || delivery.status !== 'pending'
+    if (isOver || draining.aborted || performance.now() >= until) return { delivery, attempt: attempts[0] }
+    await pause(POLL_MS)
+  }
 }

@@ -1,4 +1,6 @@
-/** An address range with its first and last address, and what lies just outside where that is public. */
+/**
+ * An address range with its first and last address, and the adjacent addresses outside it that are public.
+ */
 interface Range {
   what: string
   first: string
@@ -116,7 +118,9 @@ export const REFUSED_V4: Range[] = [
   { what: 'broadcast', first: '255.255.255.255', last: '255.255.255.255' },
 ]
 
-/** IANA's special-purpose IPv6 registry, what it replaced, and everything outside global unicast (2000::/3). */
+/**
+ * IANA's special-purpose IPv6 registry with obsolete entries, and ranges outside global unicast (2000::/3).
+ */
 export const REFUSED_V6: Range[] = [
   { what: 'unspecified', first: '::', last: '::' },
   { what: 'loopback', first: '::1', last: '::1' },
@@ -237,7 +241,7 @@ export const REFUSED_V6: Range[] = [
   },
 ]
 
-/** Addresses that people really have. */
+/** Addresses of real public hosts. */
 export const PUBLIC = [
   '1.1.1.1',
   '8.8.8.8',
@@ -259,7 +263,10 @@ export const PUBLIC = [
   '2c0f:fb50::1',
 ]
 
-/** What URLs may say for a host and mean a private one. PORT is where a receiver listens that must receive nothing. */
+/**
+ * URLs whose host is a private address in disguise. PORT is the port of a receiver that must not receive
+ * anything.
+ */
 export const REFUSED_URLS = [
   'http://127.0.0.1:PORT/',
   'http://127.0.0.1.:PORT/',
@@ -340,7 +347,7 @@ export const REFUSED_URLS = [
   'https://[::1]:PORT/',
 ]
 
-/** No URLs for webhooks, whatever their host. */
+/** URLs that are never valid for webhooks. */
 export const UNFIT_URLS = [
   'https://user@example.com/',
   'https://user:password@example.com/',

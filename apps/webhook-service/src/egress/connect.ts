@@ -1,50 +1,42 @@
-import { promises as dns } from 'node:dns'
 import { once } from 'node:events'
 import { connect, isIP, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { EgressGuard } from './egress-guard'
-
-const noAddress = (host: string, cause: unknown) =>
-  Object.assign(new Error(`${host} has no address`, { cause }), { code: 'LEADWIRE_DNS' })
-
-/**
- * Every address of a host name. The system's resolver blocks one of its four threads while a name server is silent: it is used only for
- * what DNS does not know (the hosts file, search domains). Throws an error with the code LEADWIRE_DNS.
- */
-const resolveHost = async (host: string): Promise<string[]> => {
-  const answers = await Promise.allSettled([dns.resolve4(host), dns.resolve6(host)])
-  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
-  if (addresses.length > 0) return addresses
-  const [v4] = answers
-  // The servers are silent: the system's resolver would wait for them again.
-  if (v4.status === 'rejected' && ['ETIMEOUT', 'ECANCELLED'].includes(v4.reason.code))
-    throw noAddress(host, v4.reason)
-  try {
-    return (await dns.lookup(host, { all: true })).map(({ address }) => address)
-  } catch (cause) {
-    throw noAddress(host, cause)
-  }
-}
+import { type Addresses, knownAddresses, type ResolveHost } from './resolve-host'
 
 export interface Lookup {
   guard: EgressGuard
-  resolve?: typeof resolveHost
+  resolve: ResolveHost
 }
 
-/** The addresses of a URL's host name, and those of them that the guard allows. Throws as `resolveHost` does. */
-export const findAddresses = async (hostname: string, { guard, resolve = resolveHost }: Lookup) => {
+/** The host of a URL, the addresses that are known so far, and the addresses that the guard allows. */
+export interface FoundAddresses {
+  host: string
+  found: string[]
+  allowed: Addresses
+}
+
+/** Finds the addresses of a URL's host. Throws a ResolveError. */
+export const findAddresses = async (
+  hostname: string,
+  { guard, resolve }: Lookup,
+): Promise<FoundAddresses> => {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // The URL parser has normalised an address already: it is not resolved.
-  const found = isIP(host) ? [host] : await resolve(host)
-  return { host, found, allowed: found.filter((address) => guard(host, address)) }
+  // An address needs no resolution, because the URL parser has normalised it.
+  const { known, later } = isIP(host) ? knownAddresses([host]) : await resolve(host)
+  const keepAllowed = (addresses: string[]) => addresses.filter((address) => guard(host, address))
+  return { host, found: known, allowed: { known: keepAllowed(known), later: later.then(keepAllowed) } }
 }
 
-// RFC 8305, section 8.
+/** The time after which the next address is tried (RFC 8305, section 8). */
 const NEXT_AFTER_MS = 250
-// Each may hold a socket until the timeout, and the owner of the name decides how many there are.
-const MOST_ADDRESSES = 8
+/**
+ * The maximum number of addresses that are tried. Each may occupy a socket until the timeout, and the owner
+ * of the host name decides how many addresses the name has.
+ */
+const MAX_ADDRESSES = 8
 
-/** Connects to an address. Rejects, and leaves nothing open, when the signal is aborted. */
+/** Connects to an address. Rejects when the signal aborts, and then leaves no socket open. */
 export type Dial = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Socket>
 
 const dialDirectly: Dial = async (target, signal) => {
@@ -59,25 +51,40 @@ const dialDirectly: Dial = async (target, signal) => {
 }
 
 /**
- * Connects to the first of these addresses that accepts. Earlier attempts go on beside later ones: Node ends them, and so fails on a
- * slow receiver or a lost SYN (repeated after 1 s). Rejects with the first address's error, and with ABORT_ERR after `timeoutMs`.
+ * Connects to the first of these addresses that accepts a connection. Tries the next address after 250 ms,
+ * and continues the earlier tries. Node.js itself would end the earlier tries. It would fail if a receiver is
+ * slow, or if a SYN packet is lost, because TCP repeats the packet only after 1 s. Rejects with the error of
+ * the first address, or with ABORT_ERR after `timeoutMs`.
  */
 export const connectToFirst = async (
-  addresses: string[],
+  { known, later }: Addresses,
   { port, timeoutMs, dial = dialDirectly }: { port: number; timeoutMs: number; dial?: Dial | undefined },
 ): Promise<Socket> => {
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(), timeoutMs)
   const attempts: Promise<Socket>[] = []
   let first: Socket | undefined
-  try {
-    for (const host of addresses.slice(0, MOST_ADDRESSES)) {
+  /**
+   * Dials each address. Resolves with the first connection, or with undefined after the last address was
+   * dialled.
+   */
+  const dialEach = async (hosts: string[]): Promise<Socket | undefined> => {
+    for (const host of hosts.slice(0, MAX_ADDRESSES - attempts.length)) {
       const attempt = dial({ host, port }, over.signal)
       attempts.push(attempt)
       const next = pause(NEXT_AFTER_MS, undefined, { ref: false })
-      first = await Promise.race([Promise.any(attempts), attempt, next]).catch(() => undefined)
-      if (first) return first
+      const socket = await Promise.race([Promise.any(attempts), attempt, next]).catch(() => undefined)
+      if (socket) return socket
     }
+    return undefined
+  }
+  try {
+    first = await dialEach(known)
+    if (first) return first
+    const dialingLater = later.then(dialEach)
+    const connecting = Promise.any(attempts).catch(() => dialingLater)
+    first = await Promise.race([connecting, dialingLater])
+    if (first) return first
     first = await Promise.any(attempts).catch(({ errors }) => {
       throw errors[0]
     })
@@ -85,25 +92,25 @@ export const connectToFirst = async (
   } finally {
     clearTimeout(timer)
     over.abort()
-    // One more may have connected at the same moment.
+    // Another address may have connected at the same moment.
     for (const attempt of attempts)
       attempt.then((socket) => socket !== first && socket.destroy()).catch(() => undefined)
   }
 }
 
-/** The error that ended a connection, with what undici does not report. */
+/** The error that ended a connection, with facts that undici does not report. */
 export interface ConnectionError extends Error {
-  /** The connection had been used before, and no byte came after the last request. */
+  /** Whether the connection was reused, and no byte of a response to the last request has arrived. */
   isUnanswered?: boolean
-  /** The status of a response that is malformed or incomplete after its first line. */
+  /** The status of the response, if its first line arrived before the error. */
   status?: number
 }
 
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})\s/
 
 /**
- * The status of a response, after informational ones. A 100 becomes a 102 in the bytes: undici closes the connection on a 100, which
- * clients ignore (RFC 9110, 15.2).
+ * Returns the status of a response and skips informational responses. Changes the status 100 to 102 in the
+ * bytes, because undici closes the connection after a 100, although clients must ignore it (RFC 9110, 15.2).
  */
 const readStatus = (bytes: Buffer): number | undefined => {
   let start = 0
@@ -117,17 +124,21 @@ const readStatus = (bytes: Buffer): number | undefined => {
   }
 }
 
-/** Watches the bytes of a connection, and makes the error that ends it a ConnectionError. */
+/** Watches the bytes of a connection, so that the error that ends it becomes a ConnectionError. */
 export const watchConnection = (socket: Socket): Socket => {
   const { read, write } = socket
   let isReused = false
   let isAnswered = false
   let status: number | undefined
-  socket.on('error', (error) =>
-    Object.assign(error, { isUnanswered: isReused && !isAnswered, ...(status !== undefined && { status }) }),
-  )
+  let firstCode: string | undefined
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // Keeps the first code. After a TLS alert, undici destroys the socket with a second error.
+    firstCode ??= error.code
+    const seen = { code: firstCode, isUnanswered: isReused && !isAnswered }
+    Object.assign(error, seen, status !== undefined && { status })
+  })
   return Object.assign(socket, {
-    // undici doesn't pipeline: what is written after something was read is the next request.
+    // undici does not pipeline, so a write after a read starts the next request.
     write: (...request: Parameters<typeof write>) => {
       isReused ||= isAnswered
       isAnswered = false
@@ -136,10 +147,16 @@ export const watchConnection = (socket: Socket): Socket => {
     },
     read: (size?: number) => {
       const bytes: Buffer | null = read.call(socket, size)
-      if (bytes !== null) {
-        isAnswered = true
-        status ??= readStatus(bytes)
+      if (bytes === null) return null
+      const first = status === undefined ? readStatus(bytes) : undefined
+      // With a 408, the receiver closes an idle connection. It has not seen the request that is being
+      // written.
+      if (first === 408 && isReused && !isAnswered) {
+        socket.destroy(Object.assign(new Error('the idle connection timed out'), { code: 'ECONNRESET' }))
+        return null
       }
+      isAnswered = true
+      status ??= first
       return bytes
     },
   })

@@ -1,26 +1,31 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { isWebUrl } from '@leadwire/contracts'
 import { LRUCache } from 'lru-cache'
-import { findAddresses, type Lookup } from './connect'
+import { type FoundAddresses, findAddresses, type Lookup } from './connect'
 
 const RESOLVE_MS = 500
 
 /**
- * Makes the check of a URL that is to be registered: it resolves with why nothing would be sent there. A name that is not resolved in
- * time, or not at all, may lead somewhere later; each connection is checked again.
+ * Creates the check of a URL that is to be registered. The check resolves with the reason why no webhook
+ * would be sent to the URL, or with undefined. A name that cannot be resolved now is accepted, because each
+ * connection is checked again.
  */
 export const createUrlCheck = (options: Lookup) => {
-  // Many endpoints are registered at one host, and an account has three calls at once.
-  const hosts = new LRUCache<string, Awaited<ReturnType<typeof findAddresses>>>({
-    ...{ max: 1000, ttl: 2000 },
+  // Caches hosts, because clients often register many endpoints at one host at about the same time.
+  const hosts = new LRUCache<string, FoundAddresses>({
+    max: 1000,
+    ttl: 2000,
     fetchMethod: (hostname) => findAddresses(hostname, options),
   })
   return async (url: string): Promise<string | undefined> => {
+    if (!isWebUrl(url)) return 'The url must be an http or https address without credentials.'
     const target = hosts.fetch(new URL(url).hostname).catch(() => undefined)
     const known = await Promise.race([target, pause(RESOLVE_MS, undefined, { ref: false })])
-    if (!known || known.allowed.length > 0) return undefined
-    // Without the addresses: they would map an internal network.
+    if (!known || known.allowed.known.length > 0) return undefined
+    // The message does not contain the addresses, because they would reveal the layout of an internal
+    // network.
     const { host, found } = known
-    const what = found.includes(host) ? 'is' : 'leads to'
-    return `Webhooks would be blocked: ${host} ${what} no public address, and WEBHOOK_ALLOW_HOSTS does not allow it.`
+    const problem = found.includes(host) ? 'is not a public address' : 'does not resolve to a public address'
+    return `Webhooks would be blocked: ${host} ${problem}, and WEBHOOK_ALLOW_HOSTS does not allow it.`
   }
 }

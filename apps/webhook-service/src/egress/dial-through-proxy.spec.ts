@@ -10,7 +10,7 @@ import {
   startConnectProxy,
   startReceiver,
 } from '@leadwire/test-kit'
-import { attemptAt, attempter, closeAll, type Resolve, rawServer } from '../attempt/attempt.fixture'
+import { attemptAt, attempter, closeAll, type Resolve, rawServer } from '../delivery/attempt/attempt.fixture'
 
 let proxy: ConnectProxy
 let receiver: Receiver
@@ -27,7 +27,7 @@ const leadsTo =
 
 const nowhere = 'http://hooks.example:9/'
 
-test('the proxy gets the address that was checked, the receiver the name of its URL', async () => {
+test('the proxy gets the checked address, and the receiver gets the host name of the URL', async () => {
   const resolve = leadsTo('10.0.0.1', '127.0.0.1')
   const url = `http://hooks.example:${receiver.port}/`
   expect(await attemptAt(url, { proxy: proxy.url, resolve })).toMatchObject({ status: 200, error: null })
@@ -36,13 +36,13 @@ test('the proxy gets the address that was checked, the receiver the name of its 
   expect(receiver.requests[0]!.headers).not.toHaveProperty('proxy-authorization')
 })
 
-test.each(['10.0.0.1', '169.254.169.254', '::1'])('nothing is asked of it for %s', async (address) => {
+test.each(['10.0.0.1', '169.254.169.254', '::1'])('the proxy gets no request for %s', async (address) => {
   const outcome = await attemptAt(nowhere, { proxy: proxy.url, resolve: leadsTo(address) })
   expect(outcome).toMatchObject({ status: null, error: 'blocked' })
   expect(proxy.targets).toEqual([])
 })
 
-test('an IPv6 address is in brackets; one that stays silent holds up no other', async () => {
+test('an IPv6 address is in brackets, and does not delay other addresses if it does not respond', async () => {
   proxy.answerWith((target) => (target.startsWith('[') ? 'hang' : 'tunnel'))
   const options = { allow: ['::1', '127.0.0.1'], resolve: leadsTo('::1', '127.0.0.1') }
   const url = `http://hooks.example:${receiver.port}/`
@@ -51,7 +51,7 @@ test('an IPv6 address is in brackets; one that stays silent holds up no other', 
   await eventually(() => expect(proxy.open.size).toBe(1))
 })
 
-test('a certificate is that of the receiver, asked for by the name of the URL', async () => {
+test('the certificate of the receiver is checked against the host name of the URL', async () => {
   const names: (string | null)[] = []
   const server = createServer({
     ...(await (await createAuthority()).issue('receiver', { isSelfSigned: true })),
@@ -71,12 +71,12 @@ test('a certificate is that of the receiver, asked for by the name of the URL', 
   }
 })
 
-test('credentials are sent, and wrong ones are in no outcome', async () => {
+test('credentials are sent, and are not in the outcome if they are wrong', async () => {
   const guarded = await startConnectProxy({ credentials: 'leadwire:s3cret%40' })
   try {
     expect(await attemptAt(receiver.url, { proxy: guarded.url })).toMatchObject({ status: 200 })
     const outcome = await attemptAt(receiver.url, { proxy: guarded.url.replace('s3cret', 'pa55word') })
-    expect(outcome).toMatchObject({ error: 'proxy', reason: 'The proxy answered 407 to CONNECT.' })
+    expect(outcome).toMatchObject({ error: 'proxy', reason: 'The proxy responded to CONNECT with 407.' })
     expect(String((outcome.cause as Error).stack)).not.toContain('pa55word')
     expect(receiver.requests).toHaveLength(1)
   } finally {
@@ -84,16 +84,18 @@ test('credentials are sent, and wrong ones are in no outcome', async () => {
   }
 })
 
-test.each([403, 407, 502, 503, 301])('the proxy answers %i', async (status) => {
+test.each([403, 407, 502, 503, 301])('the proxy responds with %i', async (status) => {
   proxy.answerWith(status)
   expect(await attemptAt(receiver.url, { proxy: proxy.url })).toMatchObject({
-    ...{ status: null, response: null, error: 'proxy' },
-    reason: `The proxy answered ${status} to CONNECT.`,
+    status: null,
+    response: null,
+    error: 'proxy',
+    reason: `The proxy responded to CONNECT with ${status}.`,
   })
   await eventually(() => expect(proxy.open.size).toBe(0))
 })
 
-test('the proxy can not be used', async () => {
+test('the proxy cannot be reached', async () => {
   const gone = await startConnectProxy()
   await gone.stop()
   const closes = await rawServer((socket) => socket.once('data', () => socket.destroy()))
@@ -106,28 +108,30 @@ test('the proxy can not be used', async () => {
     ['http://no-such-name.invalid/', 'ENOTFOUND'],
   ] as const)
     expect(await attemptAt(receiver.url, { proxy: url })).toMatchObject({
-      ...{ status: null, error: 'proxy' },
+      status: null,
+      error: 'proxy',
       reason: expect.stringContaining(`The connection to the proxy failed: ${code}`),
     })
 })
 
-test('a proxy that stays silent is a timeout, and its connection is closed then', async () => {
+test('a proxy that does not respond is a timeout, and its connection is closed', async () => {
   proxy.answerWith('hang')
   expect(await attemptAt(receiver.url, { proxy: proxy.url, timeoutMs: 500 })).toMatchObject({
-    ...{ status: null, error: 'timeout' },
-    reason: 'There was no connection through the proxy in time.',
+    status: null,
+    error: 'timeout',
+    reason: 'The proxy did not open a connection in time.',
   })
   await eventually(() => expect(proxy.open.size).toBe(0))
 })
 
-test('a receiver that stays silent is a timeout, and not the proxy', async () => {
+test('a receiver that does not respond is a timeout, and not an error of the proxy', async () => {
   const url = await rawServer((socket) => socket.resume())
   const outcome = await attemptAt(url, { proxy: proxy.url, timeoutMs: 500 })
   expect(outcome).toMatchObject({ status: null, error: 'timeout' })
   expect(outcome.reason).toBeUndefined()
 })
 
-test('a tunnel is used again, and a request that fails on a used one is sent again on a new one', async () => {
+test('a tunnel is reused, and a request that fails on a reused tunnel is sent again on a new one', async () => {
   const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
   let connections = 0
   const url = await rawServer((socket) => {
@@ -143,7 +147,7 @@ test('a tunnel is used again, and a request that fails on a used one is sent aga
   for (const tunnels of [1, 1, 2]) {
     expect(await attempt(url)).toMatchObject({ status: 200, error: null })
     expect([proxy.targets.length, connections]).toEqual([tunnels, tunnels])
-    // The connection is free a moment after the answer.
+    // The connection can be reused a moment after the response.
     await setImmediate()
   }
 })

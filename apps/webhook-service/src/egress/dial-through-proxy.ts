@@ -1,52 +1,59 @@
 import { once } from 'node:events'
-import http, { type IncomingMessage } from 'node:http'
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import type { Dial } from './connect'
 
 /** An error of the proxy, or of the connection to it. */
 export interface ProxyError extends NodeJS.ErrnoException {
-  /** What is wrong, in a sentence without the proxy's address. */
+  /** Explains the error in a sentence that does not contain the proxy's address. */
   proxyReason?: string
 }
 
-const authorizationOf = ({ username, password }: URL) => {
+/** Renders the header with the credentials of the proxy's URL. Returns undefined if the URL has none. */
+const renderAuthorization = ({ username, password }: URL) => {
   const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)
-  return credentials.length > 1 && { 'proxy-authorization': `Basic ${credentials.toString('base64')}` }
+  const hasCredentials = credentials.length > 1
+  return hasCredentials ? { 'proxy-authorization': `Basic ${credentials.toString('base64')}` } : undefined
+}
+
+/** Waits for the response to CONNECT. Destroys the request if there is none. */
+const waitForResponse = async (tunnel: ClientRequest, signal: AbortSignal) => {
+  try {
+    return (await once(tunnel, 'connect', { signal })) as [IncomingMessage, Socket, Buffer]
+  } catch (error) {
+    tunnel.destroy()
+    if (signal.aborted) throw error
+    const { code } = error as NodeJS.ErrnoException
+    throw Object.assign(error as Error, { proxyReason: `The connection to the proxy failed: ${code}.` })
+  }
 }
 
 /**
- * Connects through an HTTP proxy, by CONNECT to the address that the guard has allowed: the proxy resolves no name. `proxyOf` is asked for
- * each connection: the setting in a file changes.
+ * Connects through an HTTP proxy with CONNECT. The proxy gets the address that the guard has allowed, so it
+ * does not resolve a name. `getProxy` is called for each connection, because the setting may be in a file
+ * that changes.
  */
 export const dialThroughProxy =
-  (proxyOf: () => URL): Dial =>
+  (getProxy: () => URL): Dial =>
   async ({ host, port }, signal) => {
-    const proxy = proxyOf()
+    const proxy = getProxy()
     const { request } = proxy.protocol === 'https:' ? https : http
     const hostname = proxy.hostname.replace(/^\[|\]$/g, '')
-    // By default the server name would be that of the Host header.
+    // Without `servername`, Node.js would use the Host header as the server name for TLS. The Host header
+    // names the receiver and not the proxy.
     const server = { hostname, port: proxy.port, servername: isIP(hostname) ? '' : hostname }
     const path = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
-    const headers = { host: path, ...authorizationOf(proxy) }
+    const headers = { host: path, ...renderAuthorization(proxy) }
     const tunnel = request({ ...server, agent: false, method: 'CONNECT', path, headers }).end()
-    // The error of its destruction.
+    // `destroy` emits an error, which would otherwise be unhandled.
     tunnel.on('error', () => undefined)
-    let answer: [IncomingMessage, Socket, Buffer]
-    try {
-      answer = (await once(tunnel, 'connect', { signal })) as typeof answer
-    } catch (error) {
-      tunnel.destroy()
-      if (signal.aborted) throw error
-      const { code } = error as NodeJS.ErrnoException
-      throw Object.assign(error as Error, { proxyReason: `The connection to the proxy failed: ${code}.` })
-    }
-    const [{ statusCode }, socket, head] = answer
+    const [{ statusCode }, socket, head] = await waitForResponse(tunnel, signal)
     if (statusCode! < 300) {
       if (head.length > 0) socket.unshift(head)
       return socket
     }
     socket.destroy()
-    const proxyReason = `The proxy answered ${statusCode} to CONNECT.`
+    const proxyReason = `The proxy responded to CONNECT with ${statusCode}.`
     throw Object.assign(new Error(proxyReason), { proxyReason })
   }

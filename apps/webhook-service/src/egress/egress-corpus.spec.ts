@@ -1,14 +1,15 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { isWebUrl } from '@leadwire/contracts'
 import { createSealer } from '@leadwire/service-kit'
 import { type Receiver, startReceiver } from '@leadwire/test-kit'
-import { makeAttempt } from '../attempt/make-attempt'
-import { urlViolation } from '../endpoints/endpoint-row'
+import { makeAttempt } from '../delivery/attempt/make-attempt'
 import { sealedFor } from '../service.fixture'
 import { PUBLIC, REFUSED_URLS, REFUSED_V4, REFUSED_V6, UNFIT_URLS } from './address-vectors.fixture'
 import { createEgressGuard } from './egress-guard'
 import { createGuardedDispatcher } from './guarded-dispatcher'
+import { createResolver, knownAddresses, type ResolveHost } from './resolve-host'
 
 const guard = createEgressGuard([])
 const ranges = [...REFUSED_V4, ...REFUSED_V6]
@@ -31,23 +32,25 @@ afterAll(async () => {
   await receiver.stop()
 })
 
-type Resolve = NonNullable<Parameters<typeof createGuardedDispatcher>[0]['resolve']>
 const resolveTo =
-  (...addresses: string[]): Resolve =>
+  (...addresses: string[]): ResolveHost =>
   async () =>
-    addresses
+    knownAddresses(addresses)
 
-const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
+const client = (options: { allow?: string[]; resolve?: ResolveHost } = {}) => {
   const dispatcher = createGuardedDispatcher({
     guard: createEgressGuard(options.allow ?? []),
     connectMs: 60_000,
-    ...(options.resolve ? { resolve: options.resolve } : {}),
+    resolve: options.resolve ?? createResolver({ limitMs: 48_000 }),
   })
   dispatchers.push(dispatcher)
   const delivery = {
-    ...{ accountId: 1, sealedSecrets: sealedFor(1) },
+    accountId: 1,
+    sealedSecrets: sealedFor(1),
     eventId: '8f14e45f-ceea-467f-a9c5-3c1f4d2b6a10',
-    ...{ accountKey: 'key', sequence: 1, leadVersion: 1 },
+    accountKey: 'key',
+    sequence: 1,
+    leadVersion: 1,
     body: Buffer.from('{}'),
     traceparent: null,
   }
@@ -59,51 +62,51 @@ const client = (options: { allow?: string[]; resolve?: Resolve } = {}) => {
     )
 }
 
-test('the corpus is as large as it claims', () => {
+test('the corpus has the expected size', () => {
   expect(refused.length + allowed.length + REFUSED_URLS.length + UNFIT_URLS.length).toBeGreaterThan(250)
 })
 
-test.each(refused)('refused as an address: %s, %s', (_, address) => {
+test.each(refused)('refused address: %s, %s', (_, address) => {
   expect(guard('example.com', address!)).toBe(false)
 })
 
-test.each(allowed)('public: %s', (address) => {
+test.each(allowed)('public address: %s', (address) => {
   expect(guard('example.com', address)).toBe(true)
 })
 
 test.each(REFUSED_URLS)('nothing is sent to %s', async (url) => {
   const { status, error } = await client()(url.replace('PORT', String(receiver.port)))
-  // Whether there is such a name as `localhost.` is for the machine to say.
+  // Only some machines resolve `localhost.`.
   expect(error).toMatch(url.includes('localhost.') ? /^(blocked|dns)$/ : /^blocked$/)
   expect(status).toBeNull()
   expect(receiver.requests).toHaveLength(0)
 })
 
-test.each(UNFIT_URLS)('%j is no address for webhooks', (url) => {
-  expect(urlViolation(url)).toBeDefined()
+test.each(UNFIT_URLS)('%j is not a URL for webhooks', (url) => {
+  expect(isWebUrl(url)).toBe(false)
 })
 
 test.each(
   refused.filter(([, address]) => !address!.includes('%')),
-)('a name that leads to %s, %s, is blocked before any packet', async (_, address) => {
+)('a name that resolves to %s, %s, is blocked before any packet is sent', async (_, address) => {
   const attempt = client({ resolve: resolveTo(address!) })
   expect(await attempt(`http://rebinding.example:${receiver.port}/`)).toMatchObject({ error: 'blocked' })
 })
 
-test('a name that resolves to a public address first, and to a private one later, is checked each time', async () => {
-  const answers = [['192.0.3.1'], ['127.0.0.1'], ['10.0.0.1', '::1'], ['169.254.169.254']]
-  let asked = 0
-  const attempt = client({ resolve: (host) => resolveTo(...answers[asked++]!)(host) })
+test('a name that later resolves to a private address is checked for each connection', async () => {
+  const replies = [['192.0.3.1'], ['127.0.0.1'], ['10.0.0.1', '::1'], ['169.254.169.254']]
+  let queries = 0
+  const attempt = client({ resolve: (host) => resolveTo(...replies[queries++]!)(host) })
   const outcomes = []
-  for (let index = 0; index < answers.length; index += 1)
+  for (let index = 0; index < replies.length; index += 1)
     outcomes.push((await attempt(`http://rebinding.example:${receiver.port}/`)).error)
-  // The first is let through, to an address that does not answer here.
+  // The first attempt is allowed. Its address does not respond here.
   expect(outcomes[0]).not.toBe('blocked')
   expect(outcomes.slice(1)).toEqual(['blocked', 'blocked', 'blocked'])
-  expect([asked, receiver.requests.length]).toEqual([4, 0])
+  expect([queries, receiver.requests.length]).toEqual([4, 0])
 })
 
-test('of mixed addresses only the public ones are connected to', async () => {
+test('only the public addresses of a name are connected to', async () => {
   const attempt = client({ resolve: resolveTo('127.0.0.1', '192.0.3.1', '::1', '10.0.0.1') })
   expect((await attempt(`http://mixed.example:${receiver.port}/`)).error).not.toBeNull()
   expect(receiver.requests).toHaveLength(0)
@@ -113,7 +116,7 @@ test('of mixed addresses only the public ones are connected to', async () => {
 
 test.each([
   301, 302, 303, 307, 308,
-])('a %i to a private address is an answer, and not followed', async (status) => {
+])('a %i to a private address is the response and is not followed', async (status) => {
   const target = await startReceiver()
   receiver.answerWith({ status, headers: { location: target.url, refresh: `0; url=${target.url}` } })
   const attempt = client({ allow: ['hooks.example'], resolve: resolveTo('127.0.0.1') })
@@ -125,7 +128,7 @@ test.each([
   await target.stop()
 })
 
-test('a connection that is used again leads where it was checked to lead, whatever DNS says meanwhile', async () => {
+test('a reused connection stays with the checked address when DNS changes', async () => {
   const sockets = new Set<Socket>()
   let requests = 0
   const server = createServer((socket) => {
@@ -139,17 +142,17 @@ test('a connection that is used again leads where it was checked to lead, whatev
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
-    let answer = '127.0.0.1'
-    const attempt = client({ allow: ['127.0.0.1'], resolve: (host) => resolveTo(answer)(host) })
+    let reply = '127.0.0.1'
+    const attempt = client({ allow: ['127.0.0.1'], resolve: (host) => resolveTo(reply)(host) })
     const url = `http://moving.example:${(server.address() as AddressInfo).port}/`
     expect(await attempt(url)).toMatchObject({ error: null })
-    answer = '10.0.0.1'
-    // The connection is free a moment after the answer.
+    reply = '10.0.0.1'
+    // The connection can be reused a moment after the response.
     await setImmediate()
     expect(await attempt(url)).toMatchObject({ error: null })
     expect([requests, sockets.size]).toEqual([2, 1])
     for (const socket of sockets) socket.destroy()
-    // The first after the cut may meet it; then a new connection is checked again.
+    // The first request after the cut may fail. A new connection is then checked again.
     await attempt(url)
     expect(await attempt(url)).toMatchObject({ error: 'blocked' })
     expect(requests).toBe(2)
@@ -159,7 +162,7 @@ test('a connection that is used again leads where it was checked to lead, whatev
   }
 })
 
-test('one name never uses the connection of another that leads to the same place', async () => {
+test('a name never uses the connection of another name with the same address', async () => {
   const attempt = client({ allow: ['allowed.example'], resolve: resolveTo('127.0.0.1') })
   expect(await attempt(`http://allowed.example:${receiver.port}/`)).toMatchObject({ error: null })
   expect(await attempt(`http://other.example:${receiver.port}/`)).toMatchObject({ error: 'blocked' })

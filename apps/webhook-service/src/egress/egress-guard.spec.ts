@@ -67,11 +67,11 @@ test.each([
   '192.0.3.1',
   '2606:4700::1111',
   '2a00:1450::1',
-])('lets %s through', (address) => {
+])('allows %s', (address) => {
   expect(guard('example.com', address)).toBe(true)
 })
 
-test('lets through what is allowed by address, by CIDR and by name, and nothing beside it', () => {
+test('allows configured addresses, ranges and names, and nothing else', () => {
   const allowing = createEgressGuard(['10.1.2.3', '192.168.7.0/24', '::1', 'fd00::/8', 'Hooks.Internal'])
   for (const address of ['10.1.2.3', '192.168.7.200', '::1', 'fd12::1']) {
     expect(allowing('any.example', address)).toBe(true)

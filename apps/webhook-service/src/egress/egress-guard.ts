@@ -2,15 +2,18 @@ import { isIP } from 'node:net'
 import { isRange, whenValid } from '@leadwire/service-kit/runtime'
 import ipaddr from 'ipaddr.js'
 
-/** Decides whether webhooks may be sent to `address`, as `host` (a name, or an address as URLs spell it) resolved. */
+/**
+ * Returns whether webhooks may be sent to `address`. `host` is the host of the URL, which was resolved to
+ * this address: a name, or an address as it is written in URLs.
+ */
 export type EgressGuard = (host: string, address: string) => boolean
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = [Address, number]
 
-// Unicast to ipaddr.js, but not what they seem.
-const REFUSED_TOO = [
-  '168.63.129.16/32', // Azure's own services for a virtual machine (DNS, DHCP, its agent), at an address that looks public
+// ipaddr.js classifies these ranges as unicast, but they are not ordinary public addresses.
+const REFUSED = [
+  '168.63.129.16/32', // Azure's services for a virtual machine (DNS, DHCP, agent)
   '192.88.99.0/24', // 6to4 relays
   '2002::/16', // 6to4 (RFC 3056)
   '2001::/23', // Teredo, ORCHID, benchmarking and other special purposes (RFC 2928)
@@ -18,47 +21,56 @@ const REFUSED_TOO = [
   '3fff::/20', // documentation (RFC 9637)
 ].map((cidr) => ipaddr.parseCIDR(cidr))
 
-// What IANA allocates for the Internet (RFC 4291): no mapped or translated IPv4, NAT64, or address that a local network may route.
+// IANA allocates public IPv6 addresses only from this range (RFC 4291). It excludes mapped and translated
+// IPv4 addresses, NAT64, and addresses of local networks.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
-const inside = (address: Address, [network, bits]: Range) =>
+const isInside = (address: Address, [network, bits]: Range) =>
   address.kind() === network.kind() && address.match(network, bits)
 
-// An interface identifier that holds an IPv4 address, to which a router on the way may tunnel (RFC 5214, 6.1).
+/**
+ * Returns whether the address contains an IPv4 address to which a router may tunnel (ISATAP; RFC 5214, 6.1).
+ */
 const isIsatap = ({ parts }: ipaddr.IPv6) => (parts[4]! & ~0x0200) === 0 && parts[5] === 0x5efe
 
 const isPublic = (address: Address) => {
-  if (address.range() !== 'unicast' || REFUSED_TOO.some((range) => inside(address, range))) return false
-  return address instanceof ipaddr.IPv4 || (inside(address, GLOBAL_UNICAST) && !isIsatap(address))
+  if (address.range() !== 'unicast' || REFUSED.some((range) => isInside(address, range))) return false
+  return address instanceof ipaddr.IPv4 || (isInside(address, GLOBAL_UNICAST) && !isIsatap(address))
 }
 
-const hostName = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '')
+/** Returns a host in lower case, without the brackets of an IPv6 address and without a final dot. */
+const normaliseHost = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '')
 
-const rangeOf = (entry: string): Range | undefined => {
+const parseRange = (entry: string): Range | undefined => {
   if (ipaddr.isValidCIDR(entry)) return ipaddr.parseCIDR(entry)
   return isIP(entry) ? [ipaddr.parse(entry), isIP(entry) === 4 ? 32 : 128] : undefined
 }
 
 const HOST_NAME = /^[\w-]+(\.[\w-]+)*$/
 
-/** Whether `entry` is a host name, an address or a CIDR. URLs read other hosts, such as 10.0.0.300 and 127.1, as addresses. */
+/**
+ * Returns whether `entry` is a host name, an address or a CIDR range. Refuses names that URLs interpret as
+ * addresses, such as 127.1, or reject, such as 10.0.0.300.
+ */
 export const isAllowable = (entry: string): boolean => {
-  const host = hostName(entry)
-  return (
-    isRange(host) || (HOST_NAME.test(host) && whenValid(() => new URL(`http://${host}`).hostname) === host)
-  )
+  const host = normaliseHost(entry)
+  if (isRange(host)) return true
+  return HOST_NAME.test(host) && whenValid(() => new URL(`http://${host}`).hostname) === host
 }
 
-/** Lets webhooks go to public addresses, and to what `allowed` names: host names (wherever they lead), addresses and CIDRs. */
+/**
+ * Creates a guard that allows public addresses and the entries of `allowed`: addresses, CIDR ranges and host
+ * names. An allowed host name may resolve to any address.
+ */
 export const createEgressGuard = (allowed: string[]): EgressGuard => {
-  const entries = allowed.map(hostName)
-  const ranges = entries.map(rangeOf).filter((range) => range !== undefined)
-  const names = new Set(entries.filter((entry) => rangeOf(entry) === undefined))
+  const entries = allowed.map(normaliseHost)
+  const ranges = entries.map(parseRange).filter((range) => range !== undefined)
+  const names = new Set(entries.filter((entry) => parseRange(entry) === undefined))
   return (host, text) => {
-    if (names.has(hostName(host))) return true
+    if (names.has(normaliseHost(host))) return true
     if (!isIP(text)) return false
-    // A scope names an interface, not another address.
+    // Removes the zone of an IPv6 address, such as %eth0, which ranges do not have.
     const address = ipaddr.parse(text.replace(/%.*$/, ''))
-    return ranges.some((range) => inside(address, range)) || isPublic(address)
+    return ranges.some((range) => isInside(address, range)) || isPublic(address)
   }
 }

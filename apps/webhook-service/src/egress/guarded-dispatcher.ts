@@ -8,15 +8,17 @@ import {
   type Lookup,
   watchConnection,
 } from './connect'
+import { knownAddresses } from './resolve-host'
 
-// Shorter than the idle time of common servers. A server's own keep-alive time is used, less a second.
+/** How long an idle connection is kept. This is shorter than the idle time of common servers. */
 const IDLE_MS = 1000
-const IDLE_AT_MOST_MS = 60_000
+/** The maximum time that an idle connection is kept if the server states its own keep-alive time. */
+const MAX_IDLE_MS = 60_000
 
 /**
- * An HTTP client that connects, by `dial`, only to addresses that the guard has allowed. `connectMs` limits connecting, and then the
- * TLS handshake.
- * A request that failed because the server closed a reused connection is sent once more, on a new one.
+ * Creates an HTTP client that connects only to addresses that the guard allows. It opens connections with
+ * `dial`. `connectMs` limits the time to connect, and separately the time of the TLS handshake. If a request
+ * fails because the server has closed a reused connection, it is sent once more on a new connection.
  */
 export const createGuardedDispatcher = (
   options: Lookup & { connectMs: number; dial?: Dial | undefined },
@@ -26,12 +28,15 @@ export const createGuardedDispatcher = (
 
   const open = async (target: buildConnector.Options) => {
     const { host, allowed } = await findAddresses(target.hostname, options)
-    if (allowed.length === 0)
+    const addresses = allowed.known.length > 0 ? allowed : knownAddresses(await allowed.later)
+    if (addresses.known.length === 0)
       throw Object.assign(new Error(`webhooks may not be sent to ${host}`), { code: 'LEADWIRE_BLOCKED' })
     const isTls = target.protocol === 'https:'
     const port = Number(target.port || (isTls ? 443 : 80))
-    const socket = await connectToFirst(allowed, { port, timeoutMs: connectMs, dial })
-    return isTls ? (await shakeHands({ ...target, hostname: host, httpSocket: socket }))! : socket
+    const socket = await connectToFirst(addresses, { port, timeoutMs: connectMs, dial })
+    if (!isTls) return socket
+    const tlsSocket = await shakeHands({ ...target, hostname: host, httpSocket: socket })
+    return tlsSocket!
   }
   const connect: buildConnector.connector = (target, callback) =>
     void open(target).then(
@@ -44,7 +49,7 @@ export const createGuardedDispatcher = (
     client.dispatch(request, handler)
     return client.close()
   }
-  const agent = new Agent({ keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: IDLE_AT_MOST_MS, connect })
+  const agent = new Agent({ keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: MAX_IDLE_MS, connect })
   return agent.compose(
     (dispatch) => (request, handler) =>
       dispatch(request, {

@@ -1,6 +1,7 @@
 import { eventually, manualClock, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { createUrlCheck } from '../egress/create-url-check'
 import { createEgressGuard } from '../egress/egress-guard'
+import { knownAddresses } from '../egress/resolve-host'
 import { openDoors, startService } from '../service.fixture'
 
 let doors: Awaited<ReturnType<typeof openDoors>>
@@ -25,13 +26,13 @@ beforeEach(() => {
 
 const deliveries = async (accountId: number) =>
   (await service.client.listDeliveries({ accountId, page: 1 })).deliveries
-// A retry of another test's delivery may come at any time that the clock is put forward.
+// Selects the requests of one account, because advancing the clock may cause retries of other tests.
 const received = (accountId: number) =>
   receiver.requests.filter(({ headers }) => headers['x-service-account-key'] === `key-of-${accountId}`)
 const eventuallyHas = (accountId: number, expected: object) =>
   eventually(async () => expect((await deliveries(accountId))[0]).toMatchObject(expected))
 
-test('an endpoint is made, read, changed and deleted, by its own account alone', async () => {
+test('an endpoint can be created, read, changed and deleted only by its account', async () => {
   const { client } = service
   const made = await client.createWebhookEndpoint({
     accountId: 1,
@@ -84,8 +85,7 @@ test.each([
   'https://exam\nple.com/',
   'https://example.com/\u202e',
   'https://example.com/\0',
-  `https://example.com/${'a'.repeat(2048)}`,
-])('%j is refused as an address', async (url) => {
+])('%j is refused as a URL', async (url) => {
   await expect(
     service.client.createWebhookEndpoint({ accountId: 1, url, enabled: true }),
   ).rejects.toMatchObject({
@@ -95,11 +95,11 @@ test.each([
 })
 
 test.each([
-  ['http://127.0.0.1/', '127.0.0.1 is no public address'],
-  ['http://[::1]:80/', '::1 is no public address'],
-  ['http://2130706433/', '127.0.0.1 is no public address'],
-  ['https://localhost/', 'localhost leads to no public address'],
-])('%s is refused where WEBHOOK_ALLOW_HOSTS does not allow it, unless the endpoint has it', async (url, reason) => {
+  ['http://127.0.0.1/', '127.0.0.1 is not a public address'],
+  ['http://[::1]:80/', '::1 is not a public address'],
+  ['http://2130706433/', '127.0.0.1 is not a public address'],
+  ['https://localhost/', 'localhost does not resolve to a public address'],
+])('%s is refused unless WEBHOOK_ALLOW_HOSTS allows it or the endpoint already has it', async (url, reason) => {
   const { id: endpointId } = await service.endpoint(15, url)
   const strict = await startService(doors, { WEBHOOK_ALLOW_HOSTS: ['127.0.0.2'] })
   try {
@@ -108,9 +108,6 @@ test.each([
     const created = (over: object) =>
       client.createWebhookEndpoint({ accountId: 15, url, enabled: true, ...over })
     await expect(created({})).rejects.toMatchObject(refused)
-    await expect(created({ secret: 'short' })).rejects.toMatchObject({
-      fieldErrors: { ...refused.fieldErrors, secret: [expect.any(String)] },
-    })
     const update = (change: string) =>
       client.updateWebhookEndpoint({ accountId: 15, endpointId, url: change, enabled: false })
     await expect(update(`${url}other`)).rejects.toMatchObject(refused)
@@ -122,30 +119,18 @@ test.each([
   }
 })
 
-test('a name that DNS is silent about, or that has a public address too, may be registered', async () => {
+test('a name that is not resolved, or also has a public address, may be registered', async () => {
   const guard = createEgressGuard([])
-  const check = (resolve: () => Promise<string[]>) => createUrlCheck({ guard, resolve })('https://a.example/')
+  const check = (addresses: () => Promise<string[]>) =>
+    createUrlCheck({ guard, resolve: async () => knownAddresses(await addresses()) })('https://a.example/')
   expect(await check(() => new Promise(() => undefined))).toBeUndefined()
   expect(await check(async () => ['10.0.0.1', '8.8.8.8'])).toBeUndefined()
   expect(await check(async () => ['10.0.0.1', '::1'])).toMatch(
-    /^Webhooks would be blocked: a\.example leads to/,
+    /^Webhooks would be blocked: a\.example does not resolve to a public address/,
   )
 })
 
-test.each([
-  'fifteen bytes..',
-  'x'.repeat(256),
-  'with\0zero',
-])('%j is refused as a secret, beside the address', async (secret) => {
-  await expect(
-    service.client.createWebhookEndpoint({ accountId: 1, url: 'nonsense', enabled: true, secret }),
-  ).rejects.toMatchObject({
-    code: 'invalid',
-    fieldErrors: { url: [expect.any(String)], secret: [expect.any(String)] },
-  })
-})
-
-test('a disabled endpoint holds its deliveries; enabled again, what is due is sent at once and the schedule resumes', async () => {
+test('a disabled endpoint holds its deliveries, and sends due ones when it is enabled again', async () => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(10, receiver.url)
   const endpoint = { accountId: 10, endpointId: id }
@@ -169,7 +154,7 @@ test('a disabled endpoint holds its deliveries; enabled again, what is due is se
   )
 })
 
-test('deleting an endpoint cancels what is pending and what is held for it', async () => {
+test('deleting an endpoint cancels its pending and held deliveries', async () => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(11, receiver.url)
   const { id: held } = await service.endpoint(11, receiver.url, { enabled: false })
@@ -194,7 +179,7 @@ test('deleting an endpoint cancels what is pending and what is held for it', asy
   expect(await deliveries(11)).toHaveLength(2)
 })
 
-test('an attempt in flight when its endpoint was deleted or disabled is still recorded', async () => {
+test('an attempt in flight is recorded after its endpoint was deleted or disabled', async () => {
   receiver.answerWith(({ url }) => ({ status: url.endsWith('/ok') ? 200 : 500, delayMs: 500 }))
   const { id: ok } = await service.endpoint(12, `${receiver.url}/ok`)
   const { id: failing } = await service.endpoint(12, receiver.url)
@@ -218,7 +203,7 @@ test('an attempt in flight when its endpoint was deleted or disabled is still re
   })
 })
 
-test('address, secret and leave are those of the start of an attempt', async () => {
+test('a retry is sent to the current URL of the endpoint', async () => {
   receiver.answerWith({ status: 500 })
   const { id } = await service.endpoint(13, receiver.url)
   await doors.publish(doors.event(13))
@@ -228,7 +213,7 @@ test('address, secret and leave are those of the start of an attempt', async () 
   await eventually(() => expect(received(13).at(-1)?.url).toBe('/hooks/leads/moved'))
 })
 
-test('deliveries come 20 a page, newest first, by endpoint, status and lead, with their exact number', async () => {
+test('deliveries are listed 20 to a page, newest first, by endpoint, status and lead, with an exact count', async () => {
   const { id } = await service.endpoint(14, receiver.url)
   const { id: off } = await service.endpoint(14, receiver.url, { enabled: false })
   const events = Array.from({ length: 15 }, () => doors.event(14))
@@ -245,13 +230,6 @@ test('deliveries come 20 a page, newest first, by endpoint, status and lead, wit
   expect((await list({ endpointId: id })).deliveries.every(({ status }) => status === 'delivered')).toBe(true)
   expect(await list({ endpointId: off, status: 'held' })).toMatchObject({ total: 15 })
   expect(await list({ leadReference: events[3]!.leadReference.toUpperCase() })).toMatchObject({ total: 2 })
-  await expect(list({ leadReference: 'nonsense', status: 'nonsense' })).rejects.toMatchObject({
-    code: 'invalid',
-    fieldErrors: {
-      lead_reference: ['must be a UUID, or its first 4 digits or more'],
-      status: ['must be one of pending, held, delivered, exhausted, cancelled'],
-    },
-  })
   await expect(service.client.retrieveDelivery({ accountId: 1, deliveryId: ids[0]! })).rejects.toMatchObject({
     code: 'not_found',
   })

@@ -15,7 +15,7 @@ afterAll(async () => {
 const create = (accountId: number) =>
   service.client.createWebhookEndpoint({ accountId, url: 'http://127.0.0.1:9/', enabled: true })
 
-test('an account has no more endpoints than it may, however many are made at once', async () => {
+test('an account never exceeds its limit of endpoints, even with concurrent calls', async () => {
   const results = await Promise.allSettled(Array.from({ length: 20 }, () => create(1)))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
   for (const result of results)
@@ -29,16 +29,4 @@ test('an account has no more endpoints than it may, however many are made at onc
   await service.client.deleteWebhookEndpoint({ accountId: 1, endpointId: endpoints[0]!.id })
   await create(1)
   await expect(create(1)).rejects.toMatchObject({ code: 'invalid' })
-})
-
-test('a secret has 16 bytes or more, whatever its characters', async () => {
-  const endpoint = { accountId: 3, url: 'https://example.com/', enabled: true }
-  for (const secret of ['fifteen bytes..', 'ååååååå'])
-    await expect(service.client.createWebhookEndpoint({ ...endpoint, secret })).rejects.toMatchObject({
-      code: 'invalid',
-      fieldErrors: { secret: [expect.stringContaining('16')] },
-    })
-  expect(await service.client.createWebhookEndpoint({ ...endpoint, secret: 'åååååååå' })).toMatchObject({
-    secret: 'åååååååå',
-  })
 })

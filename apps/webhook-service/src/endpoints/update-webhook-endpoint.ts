@@ -1,76 +1,97 @@
-import type { Endpoint } from '@leadwire/contracts'
-import { differences, recordAudit, statement } from '@leadwire/service-kit'
-import { validate } from '../arguments'
+import type { Endpoint, UpdateWebhookEndpointRequest } from '@leadwire/contracts'
+import { differences, recordAudit, ServiceError, statement } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
-import { auditedEndpoint, ENDPOINT_COLUMNS, endpointViolations, theEndpoint } from './endpoint-row'
-import { filterColumn, normalFilter } from './filter'
-import { headerViolations, replaceHeaders } from './secrets/endpoint-headers'
+import { describeForAudit, ENDPOINT_COLUMNS, requireEndpoint } from './endpoint-row'
+import { normaliseFilter, renderFilterColumn } from './filter'
+import { replaceHeaders } from './secrets/endpoint-headers'
 import type { SealedSecrets } from './secrets/sealed-secrets'
 import { IS_HELD, lockAccount } from './state/hold-account'
-import { deleteFailures, markOutOfSync } from './state/sync-deliveries'
+import { markOutOfSync, resetFailures } from './state/sync-deliveries'
 
-/** `suspended`: disabled by the suspension of its account. */
+/** `suspended`: whether the endpoint is disabled only by the suspension of its account. */
 type Row = SealedSecrets & { suspended: boolean }
 
 const COLUMNS = `${ENDPOINT_COLUMNS}, disabled_by_suspension AS suspended`
 
 const lock = statement<Row>('lock-endpoint-for-update')`
   SELECT ${COLUMNS} FROM endpoints
-  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL FOR NO KEY UPDATE`
+  WHERE account_id = :accountId AND id = :endpointId AND deleted_at IS NULL FOR NO KEY UPDATE`
 
 const update = statement<Row>('update-webhook-endpoint')`
   UPDATE endpoints SET
-    url = coalesce($3, url),
-    description = CASE WHEN $4::text IS NULL THEN description ELSE nullif($4, '') END,
-    enabled = coalesce($5 AND NOT ${IS_HELD}, enabled),
-    disabled_by_suspension = coalesce($5 AND ${IS_HELD}, disabled_by_suspension),
-    disabled_reason = CASE WHEN $5::boolean IS NULL THEN disabled_reason END,
-    events = coalesce($6::text[], events),
-    leads = coalesce($7, leads),
-    header_names = coalesce($8::text[], header_names),
-    filter = CASE WHEN $9 THEN $10::jsonb ELSE filter END,
-    include = coalesce($11::text[], include),
+    url = coalesce(:url, url),
+    description = CASE WHEN :description::text IS NULL THEN description ELSE nullif(:description, '') END,
+    enabled = coalesce(:enabled AND NOT ${IS_HELD}, enabled),
+    disabled_by_suspension = coalesce(:enabled AND ${IS_HELD}, disabled_by_suspension),
+    disabled_reason = CASE WHEN :enabled::boolean IS NULL THEN disabled_reason END,
+    events = coalesce(:events::text[], events),
+    leads = coalesce(:leads, leads),
+    header_names = coalesce(:headerNames::text[], header_names),
+    filter = CASE WHEN :hasFilter THEN :filter::jsonb ELSE filter END,
+    include = coalesce(:include::text[], include),
     updated_at = clock_timestamp()
-  WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL RETURNING ${COLUMNS}`
-
-/** The audit log has what will be when the account is resumed. */
-const audited = (endpoint: Endpoint, [row]: Row[]) =>
-  auditedEndpoint({ ...endpoint, enabled: endpoint.enabled || row!.suspended })
+  WHERE account_id = :accountId AND id = :endpointId AND deleted_at IS NULL RETURNING ${COLUMNS}`
 
 /**
- * Changes the given fields. An empty description clears it; a header without a value keeps its value. While its account is suspended an
- * endpoint stays disabled. Throws invalid and not_found.
+ * Describes an endpoint for the audit log. Shows it as enabled if it will be enabled when the account is
+ * resumed.
+ */
+const describe = (endpoint: Endpoint, [row]: Row[]) =>
+  describeForAudit({ ...endpoint, enabled: endpoint.enabled || row!.suspended })
+
+type AuditedEndpoint = ReturnType<typeof describe>
+
+/**
+ * Returns the changes for the audit log, which shows only the names of headers. `headerNames` are the names
+ * of the headers that the request sets. Their values may have changed even if the names are the same.
+ */
+const listChanges = (before: AuditedEndpoint, after: AuditedEndpoint, headerNames: string[] | null) => {
+  const changes = differences(before, after)
+  if (headerNames) changes['headers'] ??= { from: headerNames, to: headerNames }
+  return changes
+}
+
+/** Returns the values of the columns. null keeps the stored value. */
+const readColumns = (request: UpdateWebhookEndpointRequest) => {
+  const { url = null, description = null, enabled = null, leads = null } = request
+  const filter = request.filter && normaliseFilter(request.filter)
+  return {
+    url,
+    description,
+    enabled,
+    leads,
+    events: request.events?.types ?? null,
+    include: request.include?.parts ?? null,
+    hasFilter: filter !== undefined,
+    filter: renderFilterColumn(filter),
+  }
+}
+
+/**
+ * Changes the fields that the request has. An empty description clears the description. A header without a
+ * value keeps its stored value. While the account is suspended, the endpoint stays disabled. Throws invalid
+ * and not_found.
  */
 export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (dependencies, request) => {
-  const { database, actor, sealer, wake } = dependencies
-  const { accountId, endpointId, url, description, enabled, leads } = request
-  const events = request.events?.types
-  const include = request.include?.parts
-  const headers = request.headers?.headers
-  const filter = request.filter && normalFilter(request.filter)
-  const given = [url, description, enabled, events, leads, include, headers, filter]
+  const { database, actor, sealer, refusal, wake } = dependencies
+  const { accountId, endpointId, ...fields } = request
+  const { url, enabled } = fields
+  const headers = fields.headers?.headers
+  const columns = readColumns(request)
   const endpoint = await database.transaction(async (tx) => {
-    if (enabled !== undefined) lockAccount.send(tx, accountId)
-    const rows = await lock(tx, accountId, endpointId)
-    const before = theEndpoint(dependencies, rows)
-    if (given.every((each) => each === undefined)) return before
-    const refusal = url === before.url ? undefined : dependencies.refusal
-    validate({
-      ...endpointViolations({ url, events, leads, filter, include }, refusal),
-      ...headerViolations(headers ?? []),
-    })
-    const headerNames = headers && (await replaceHeaders(tx, sealer, { accountId, endpointId, headers }))
-    const fields = [url, description, enabled, events, leads, headerNames].map((each) => each ?? null)
-    const more = [filter !== undefined, filterColumn(filter), include ?? null]
-    const updatedRows = await update(tx, accountId, endpointId, ...fields, ...more)
-    const updated = theEndpoint(dependencies, updatedRows)
-    const changes = differences(audited(before, rows), audited(updated, updatedRows))
-    // Values are not compared: the same names may have new ones.
-    if (headers) changes['headers'] ??= { from: updated.headerNames, to: updated.headerNames }
+    if (enabled !== undefined) lockAccount.send(tx, { accountId })
+    const rows = await lock(tx, { accountId, endpointId })
+    const before = requireEndpoint(dependencies, rows)
+    if (Object.values(fields).every((field) => field === undefined)) return before
+    if (url !== before.url && refusal !== undefined) throw ServiceError.invalid({ url: [refusal] })
+    const headerNames = headers ? await replaceHeaders(tx, sealer, { accountId, endpointId, headers }) : null
+    const updatedRows = await update(tx, { accountId, endpointId, ...columns, headerNames })
+    const updated = requireEndpoint(dependencies, updatedRows)
+    const changes = listChanges(describe(before, rows), describe(updated, updatedRows), headerNames)
     if (Object.keys(changes).length > 0)
       recordAudit(tx, actor, { accountId, action: 'webhook_endpoint.updated', targetId: endpointId, changes })
     if (changes['enabled']) await markOutOfSync(tx, [endpointId])
-    else if (changes['url']) await deleteFailures(tx, [endpointId])
+    else if (changes['url']) await resetFailures(tx, [endpointId])
     return updated
   })
   wake('syncs')

@@ -1,14 +1,17 @@
 import { Client } from 'pg'
-import { dependenciesOf, openTables, pagesRead } from '../large-endpoints.fixture'
-import { cursorOf, listEvents } from './list-events'
+import { buildDependencies, openTables, pagesRead } from '../large-endpoints.fixture'
+import { formatCursor, listEvents } from './list-events'
 
 const EVENTS = Number(process.env['LEADWIRE_SCALE_ROWS'] ?? 60_000)
 const BATCH = 100_000
 const ACCOUNT = 1
-/** For 100 events, or 1,000 that are looked at: each has a page of the table and three of the index at most. */
+/**
+ * The maximum number of database pages that a request may read. A request reads 100 events, or 1,000 if it
+ * filters by type. Each event costs one page of the table and at most three pages of the index.
+ */
 const MOST = { page: 450, types: 1100 }
 
-// One in 20,000 is of a rare type. Another account's events are between them.
+// One event in 20,000 has a rare type. Every tenth event is followed by an event of another account.
 const FILL = `
   INSERT INTO events (id, account_id, account_key, lead_reference, type, body, number, lead_version)
   SELECT lpad(to_hex(n * 2 + other), 32, '0')::uuid, ${ACCOUNT} + other, 'key', lpad(to_hex(n), 32, '0')::uuid,
@@ -17,7 +20,7 @@ const FILL = `
   FROM generate_series($1::int, $2::int) n, generate_series(0, 1) other WHERE other = 0 OR n % 10 = 0`
 
 let tables: Awaited<ReturnType<typeof openTables>>
-// Its statements have no time limit.
+// The statements of this connection have no time limit.
 let sql: Client
 const run = (text: string, values: unknown[] = []) => sql.query(text, values)
 
@@ -29,7 +32,7 @@ beforeAll(async () => {
   for (let from = 1; from <= EVENTS; from += BATCH)
     await run(FILL, [from, Math.min(EVENTS, from + BATCH - 1)])
   await run(`INSERT INTO event_counters VALUES (${ACCOUNT}, ${EVENTS})`)
-  // As erasures do.
+  // Erases bodies as an erasure does.
   await run(
     `UPDATE events SET body = '', erased_at = now() WHERE account_id = ${ACCOUNT} AND number % 10 = 3`,
   )
@@ -41,7 +44,7 @@ afterAll(async () => {
 })
 
 const at = (number: number) =>
-  cursorOf(
+  formatCursor(
     number,
     (number * 2)
       .toString(16)
@@ -52,7 +55,7 @@ const at = (number: number) =>
 const pagesAt = (after: string | undefined, types: string[] = []) =>
   pagesRead(tables.database, async (database) => {
     const request = { accountId: ACCOUNT, types, limit: 100, ...(after !== undefined && { after }) }
-    expect(await listEvents(dependenciesOf(database), request)).toMatchObject({ gone: false })
+    expect(await listEvents(buildDependencies(database), request)).toMatchObject({ gone: false })
   })
 
 const places: [string, string | undefined][] = [
@@ -64,12 +67,14 @@ const places: [string, string | undefined][] = [
   ['now', 'now'],
 ]
 
-test.each(places)(`of ${EVENTS} events of an account a page behind %s reads few`, async (_, after) => {
+test.each(
+  places,
+)(`with ${EVENTS} events in an account, a page after %s reads only a few`, async (_, after) => {
   expect(await pagesAt(after)).toBeLessThan(MOST.page)
   expect(await pagesAt(after, ['lead.erased'])).toBeLessThan(MOST.types)
 })
 
-test('events that were pruned and not vacuumed yet cost the reader of later ones nothing', async () => {
+test('pruned events that are not vacuumed yet do not slow down a reader of later events', async () => {
   await run(`DELETE FROM events WHERE account_id = ${ACCOUNT} AND number <= ${EVENTS / 2}`)
   for (const number of [EVENTS / 2 + 1, EVENTS - 1000, EVENTS])
     expect(await pagesAt(at(number))).toBeLessThan(MOST.page)

@@ -33,7 +33,7 @@ const store = async (accountId: number, count: number, over: Parameters<typeof d
   return events
 }
 
-/** Reads from a cursor until nothing follows. */
+/** Reads from a cursor to the end of the log. */
 const readAll = async (
   accountId: number,
   more: { after?: string; types?: string[]; limit?: number } = {},
@@ -48,7 +48,7 @@ const readAll = async (
   }
 }
 
-test('pages have all events in order, with their bodies, and end where the log does', async () => {
+test('pages have all events in order with their bodies, and end at the end of the log', async () => {
   const [first] = await store(1, 1, { leadVersion: 7, test: true })
   const { events, nextCursor } = await list({ accountId: 1 })
   expect(events).toEqual([
@@ -69,7 +69,7 @@ test('pages have all events in order, with their bodies, and end where the log d
   expect(await list({ accountId: 1, after: 'now' })).toMatchObject({ events: [], ended: true })
 })
 
-test('a page with types moves behind what it left out', async () => {
+test('the cursor of a page with types skips events of other types', async () => {
   await store(2, 3)
   await store(2, 2, { type: 'lead.updated' })
   const page = await list({ accountId: 2, types: ['lead.updated'], limit: 1 })
@@ -81,7 +81,7 @@ test('a page with types moves behind what it left out', async () => {
   expect((await readAll(2, { after: none.nextCursor })).sequences).toEqual([])
 })
 
-test('a reader begins with a sequence, the next one at most, and goes on by its cursor', async () => {
+test('a reader starts with a sequence number, at most the next one, and continues with cursors', async () => {
   await store(11, 3)
   const from = async (fromSequence: number) => {
     const { events, gone, nextCursor } = await list({ accountId: 11, fromSequence, limit: 1 })
@@ -105,7 +105,7 @@ test('a reader begins with a sequence, the next one at most, and goes on by its 
   expect(await from(3)).toMatchObject({ sequences: [3], gone: false })
 })
 
-test('a page has two megabytes of bodies, and at least one event', async () => {
+test('a page has at most two megabytes of bodies, but at least one event', async () => {
   const body = Buffer.from(JSON.stringify({ data: { name: 'x'.repeat(700_000) } }))
   await store(3, 4, { body })
   const page = await list({ accountId: 3 })
@@ -113,7 +113,7 @@ test('a page has two megabytes of bodies, and at least one event', async () => {
   expect((await readAll(3, { after: page.nextCursor })).sequences).toEqual([3, 4])
 })
 
-test('an erased event keeps its place, without its body', async () => {
+test('an erased event keeps its number and loses its body', async () => {
   const leadReference = randomUUID()
   const [event] = await store(4, 1, { leadReference })
   await store(4, 1)
@@ -126,19 +126,19 @@ test('an erased event keeps its place, without its body', async () => {
   ])
 })
 
-test('what is no cursor is refused', async () => {
+test('an invalid cursor is refused', async () => {
   for (const after of ['', 'x', 'NOW', '1.x'])
     await expect(list({ accountId: 6, after })).rejects.toMatchObject({ code: 'invalid' })
 })
 
-test('a cursor is gone when events behind it were pruned, or when another log has its number', async () => {
+test('a cursor is gone if later events were pruned, or if it is from another log', async () => {
   await store(7, 3)
   const { nextCursor: one } = await list({ accountId: 7, limit: 1 })
   const { nextCursor: two } = await list({ accountId: 7, limit: 2 })
   const { cursor: end } = await readAll(7)
   await doors.rows('DELETE FROM deliveries WHERE account_id = 7')
   await doors.rows('DELETE FROM events WHERE account_id = 7 AND number <= 2')
-  // Nothing was lost behind it.
+  // No event after this cursor was pruned.
   expect((await readAll(7, { after: two })).sequences).toEqual([3])
   const gone = await list({ accountId: 7, after: one })
   expect(gone).toMatchObject({ gone: true, events: [] })
@@ -146,7 +146,8 @@ test('a cursor is gone when events behind it were pruned, or when another log ha
   await store(8, 3)
   expect(await list({ accountId: 8, after: end! })).toMatchObject({ gone: true })
   expect(await list({ accountId: 8, after: `2.${'-'.repeat(36)}` })).toMatchObject({ gone: true })
-  // As after a restore of a backup that was made before the event.
+  // The next three statements simulate the restore of a backup that lacks event 3. `later` is a cursor at
+  // event 3.
   await doors.rows('UPDATE event_counters SET last = 2 WHERE account_id = 8')
   const { cursor: later } = await readAll(8)
   await doors.rows('DELETE FROM events WHERE account_id = 8 AND number = 3')
@@ -157,7 +158,10 @@ test('a cursor is gone when events behind it were pruned, or when another log ha
   expect(await list({ accountId: 7, after: end! })).toMatchObject({ gone: false, events: [] })
 })
 
-/** Reads as receivers do: continues behind what is gone. Resolves with what it read, 'gone' for each 410. */
+/**
+ * Reads like a receiver, which continues after a 410. Resolves with the numbers, and with 'gone' for each
+ * 410.
+ */
 const readThrough = async (
   accountId: number,
   { fromSequence, ...more }: Partial<Parameters<typeof list>[0]> = {},
@@ -178,7 +182,7 @@ const prune = async (accountId: number, ...numbers: number[]) => {
   await doors.rows('DELETE FROM events WHERE account_id = $1 AND number = ANY ($2)', [accountId, numbers])
 }
 
-test('a place before events that were pruned is gone, also when older ones are kept; events behind them follow', async () => {
+test('a position before pruned events is gone, even if older events are kept, and later events follow', async () => {
   await store(21, 1)
   await store(21, 3, { type: 'lead.updated' })
   await store(21, 1)
@@ -193,7 +197,7 @@ test('a place before events that were pruned is gone, also when older ones are k
   for (const fromSequence of [2, 3, 4]) expect(await readThrough(21, { fromSequence })).toEqual(['gone', 5])
   expect(await readThrough(21, { fromSequence: 1 })).toEqual([1, 'gone', 5])
   expect(await readThrough(21, { fromSequence: 5 })).toEqual([5])
-  // What a page leaves out because of its type was not pruned.
+  // Events that a page skips because of their types do not count as pruned.
   expect(await readThrough(21, { types: ['lead.created'], after: cursors[0]! })).toEqual(['gone', 5])
   expect(await readThrough(21, { types: ['lead.updated'], after: cursors[0]! })).toEqual(['gone'])
   expect(await readThrough(21, { types: ['lead.updated'], after: cursors[3]! })).toEqual([])
@@ -205,7 +209,7 @@ test('a place before events that were pruned is gone, also when older ones are k
   expect(await readThrough(21, { after: cursors[0]! })).toEqual(['gone', 7])
 })
 
-test('a page ends before events that were pruned, and one answer stands for all that it sees to be gone', async () => {
+test('a page ends before pruned events, and one response reports all gaps that it finds', async () => {
   await store(22, 12)
   const { nextCursor: one } = await list({ accountId: 22, limit: 1 })
   await prune(22, 3, 5, 7, 8, 11)
@@ -215,17 +219,17 @@ test('a page ends before events that were pruned, and one answer stands for all 
     expect(read.slice(0, 3)).toEqual([2, 'gone', 4])
     expect(read.filter((each) => each === 'gone')).toHaveLength(1)
   }
-  // Who begins has lost nothing.
+  // A new reader has missed no event.
   for (const limit of [1, 2, 100]) expect(await readThrough(22, { limit })).toEqual([1, 2, 4, 6, 9, 10, 12])
   // A later loss is reported, also to a reader that has had a 410 before.
-  const { nextCursor: told } = await list({ accountId: 22, fromSequence: 5 })
-  expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12])
+  const { nextCursor: afterGap } = await list({ accountId: 22, fromSequence: 5 })
+  expect(await readThrough(22, { after: afterGap })).toEqual([6, 9, 10, 12])
   await store(22, 3)
   await prune(22, 13, 14)
-  expect(await readThrough(22, { after: told })).toEqual([6, 9, 10, 12, 'gone', 15])
+  expect(await readThrough(22, { after: afterGap })).toEqual([6, 9, 10, 12, 'gone', 15])
 })
 
-test('eight readers see each sequence once, in order, while two copies store', async () => {
+test('eight readers read each number once and in order while two processes store events', async () => {
   const count = 600
   const reader = async () => {
     const sequences: number[] = []

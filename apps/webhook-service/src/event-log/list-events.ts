@@ -1,19 +1,22 @@
 import type { ListEventsRequest, LoggedEvent } from '@leadwire/contracts'
-import { statement } from '@leadwire/service-kit'
-import { validate } from '../arguments'
+import { ServiceError, statement } from '@leadwire/service-kit'
 import type { Operation } from '../operation'
 
-/** A page with types looks at so many events, and may be empty behind them. */
+/**
+ * How many events a page reads if it is filtered by type. Such a page may be empty and still have a next
+ * page.
+ */
 const SCANNED = 1000
-const MAX_LIMIT = 100
-/** Of bodies in a page; one event may have more. */
+/** The maximum number of bytes of bodies in a page. A larger event is returned in a separate page. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
 type Scanned = {
-  /** The place of the cursor: its number, and the id of the event that has it. */
+  /** The number after which the page starts, and the id of the event that has this number. */
   start: number
   startId: string | null
-  /** The place before the oldest event that is kept, where the request has no place of this log; otherwise null. */
+  /**
+   * The number before the oldest event that is kept. Null if the request has a valid position in this log.
+   */
   oldest: number | null
   /** The number of the newest event. */
   last: number
@@ -23,52 +26,71 @@ type Scanned = {
   bytes: number
 }
 
-// One snapshot of the counter and the events. The oldest event is looked for only without a place of this log: index entries of pruned
-// events are before it until they are vacuumed. A cursor of an event that was pruned can't be compared. `octet_length` reads no body.
+// Uses one statement, so that the counter and the events are from one snapshot. Searches for the oldest event
+// only if the request has no valid position, because the search reads the entries of pruned events, which
+// stay in the index until it is vacuumed. If the event of a position was pruned, the id of the position is
+// not checked. `octet_length` does not read the body.
 const scan = statement<Scanned>('scan-log')`
   WITH counter AS MATERIALIZED (
-    SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = $1), 0) AS last
+    SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = :accountId), 0) AS last
   ), kept AS MATERIALIZED (
     SELECT last, CASE
-      WHEN $4 OR coalesce((SELECT id::text = $3 FROM events WHERE account_id = $1 AND number = $2), $2 <= last) THEN NULL
-      ELSE coalesce((SELECT number FROM events WHERE account_id = $1 AND number IS NOT NULL ORDER BY number LIMIT 1), last + 1) - 1
+      WHEN :isNow OR coalesce(
+        (SELECT id::text = :id FROM events WHERE account_id = :accountId AND number = :number), :number <= last
+      ) THEN NULL
+      ELSE coalesce(
+        (SELECT number FROM events WHERE account_id = :accountId AND number IS NOT NULL ORDER BY number LIMIT 1), last + 1
+      ) - 1
     END AS oldest
     FROM counter
   ), place AS MATERIALIZED (
-    SELECT start, oldest, last, (SELECT id FROM events WHERE account_id = $1 AND number = start) AS "startId"
-    FROM (SELECT coalesce($2::bigint, oldest, last) AS start, oldest, last FROM kept) found
+    SELECT start, oldest, last,
+      (SELECT id FROM events WHERE account_id = :accountId AND number = start) AS "startId"
+    FROM (SELECT coalesce(:number::bigint, oldest, last) AS start, oldest, last FROM kept) found
   )
   SELECT place.*, e.*
   FROM place LEFT JOIN LATERAL (
     SELECT number, id, type, octet_length(body) AS bytes FROM events
-    WHERE account_id = $1 AND number > start ORDER BY number LIMIT $5
+    WHERE account_id = :accountId AND number > start ORDER BY number LIMIT :limit
   ) e ON true
   ORDER BY number`
 
 const readEvents = statement<LoggedEvent>('read-log')`
   SELECT id, number AS sequence, type, lead_reference AS "leadReference", lead_version AS "leadVersion", test,
     created_at AS "createdAt", body
-  FROM events WHERE account_id = $1 AND number = ANY ($2::bigint[]) ORDER BY number`
+  FROM events WHERE account_id = :accountId AND number = ANY (:numbers::bigint[]) ORDER BY number`
 
 const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?(?:\.(\d{1,15}))?$/
 
 /**
- * A place in the log of an account: behind the event with this number. `id` is that event's; missing when it was not kept as the cursor
- * was made. A `gone` has reported the missing events up to the number `reported`. The gateway encodes the cursor, as it does all.
+ * Formats a cursor: a position in the log of an account, after the event with this number. `id` is the id of
+ * that event. It is missing if the event was already pruned. A `gone` response has reported all missing
+ * events up to the number `reported`. The gateway encodes the cursor, as all cursors.
  */
-export const cursorOf = (number: number, id?: string | null, reported = 0): string =>
+export const formatCursor = (number: number, id?: string | null, reported = 0): string =>
   `${number}.${id ?? ''}${reported > number ? `.${reported}` : ''}`
 
-/** Undefined for what is no cursor. */
-const placeOf = (cursor: string) => {
+/** Returns undefined if the text is not a cursor. */
+const parseCursor = (cursor: string) => {
   const [, number, id = '', reported = 0] = CURSOR.exec(cursor) ?? []
   return number === undefined ? undefined : { number: Number(number), id, reported: Number(reported) }
 }
 
-/** The events that fit into a page, and the place behind them. */
-const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
+/** Returns undefined for `now`, and if the request has no `after`. Throws invalid. */
+const parseAfter = (after: string | undefined) => {
+  if (after === undefined || after === 'now') return undefined
+  const cursor = parseCursor(after)
+  if (!cursor) throw ServiceError.invalid({ after: ['The after must be a cursor, or the word `now`.'] })
+  return cursor
+}
+
+/** A position in the log: the number of an event, and its id if the event is kept. */
+type Position = { number: number; id: string | null }
+
+/** Returns the events that fit into a page, and the position of the last event that was read. */
+const cutPage = (rows: Scanned[], { types, limit }: ListEventsRequest, start: Position) => {
   const page: Scanned[] = []
-  let last: Scanned | undefined
+  let end = start
   let bytes = 0
   for (const row of rows) {
     if (types.length === 0 || types.includes(row.type)) {
@@ -76,53 +98,57 @@ const cut = (rows: Scanned[], { types, limit }: ListEventsRequest) => {
       if (page.length === limit || (page.length > 0 && bytes > PAGE_BYTES)) break
       page.push(row)
     }
-    last = row
+    end = { number: row.number!, id: row.id }
   }
-  return { page, last }
+  return { page, end }
 }
 
-/** The rows whose preceding number is missing: the events before them were pruned. */
-const behindPruned = (rows: Scanned[], start: number) =>
-  rows.filter(({ number }, at) => number !== null && number !== (rows[at - 1]?.number ?? start) + 1)
+/**
+ * Returns the rows that follow a gap. Numbers are assigned without gaps, so the events in a gap were pruned.
+ */
+const findRowsAfterGaps = (rows: Scanned[], start: number) =>
+  rows.filter(({ number }, index) => number !== null && number !== (rows[index - 1]?.number ?? start) + 1)
 
 /**
- * At most `limit` events (1 to 100) behind a cursor or from a sequence on, by number. Throws invalid. A number becomes visible when all
- * lower ones have (`store-events.ts`), so nothing appears behind a cursor.
+ * Returns the events after a cursor or from a sequence number on, at most `limit` (1 to 100), in the order of
+ * their numbers. Throws invalid. A number becomes visible only after all lower numbers (`appendEvents`), so a
+ * reader that follows cursors misses no event.
  *
- * `gone`: events behind that place were pruned, or it is not of this log. Numbers have no gaps, so a missing one is of a pruned event;
- * older events may be kept. A page ends before pruned events. One `gone` stands for those before the next thousand kept events: where
- * every other event was pruned, a reader would get little else. A reader that begins with the oldest event has lost none.
+ * `gone` reports that events after the position were pruned, or that the position is not from this log. A
+ * page ends before a gap, and the next response reports the gap. One `gone` response reports all gaps among
+ * the next 1,000 kept events; otherwise a reader would mostly get `gone` responses if every other event was
+ * pruned. A reader that starts with the oldest event has missed no event, so it gets no `gone`.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
   const { database } = dependencies
   const { accountId, after, fromSequence, types, limit } = request
-  const now = after === 'now'
-  const cursor = after === undefined || now ? undefined : placeOf(after)
-  const place = fromSequence ? { number: fromSequence - 1, id: null, reported: 0 } : cursor
-  validate({
-    after: after === undefined || now || cursor !== undefined || 'must be a cursor or now',
-    limit: limit <= MAX_LIMIT || `must be at most ${MAX_LIMIT}`,
-  })
-  const scanUpTo = (count: number) =>
-    scan(database, accountId, place?.number ?? null, place?.id ?? null, now, count)
-  const rows = await scanUpTo(place && types.length === 0 ? limit : SCANNED)
+  const isNow = after === 'now'
+  const cursor = parseAfter(after)
+  const position = fromSequence ? { number: fromSequence - 1, id: null, reported: 0 } : cursor
+  const { number, id } = position ?? { number: null, id: null }
+  const readRows = (count: number) => scan(database, { accountId, number, id, isNow, limit: count })
+  const rows = await readRows(position && types.length === 0 ? limit : SCANNED)
   const { start, startId, oldest, last: newest } = rows[0]!
-  const gone = (nextCursor: string) => ({ events: [], gone: true, nextCursor, ended: false })
-  // Of another installation, or of before a restore.
-  if (place && oldest !== null) return gone(cursorOf(oldest))
+  const reportGone = (nextCursor: string) => ({ events: [], gone: true, nextCursor, ended: false })
+  // The position is from another installation, or from before a restore.
+  if (position && oldest !== null) return reportGone(formatCursor(oldest))
+
   const found = rows.filter(({ number }) => number !== null)
-  const behind = behindPruned(found, start)
-  const reported = place ? place.reported : (behind.at(-1)?.number ?? 0)
-  const end = behind.find(({ number }) => number! > reported)
-  if (end ? end === found[0] : found.length === 0 && start < newest) {
-    const last = behindPruned(await scanUpTo(SCANNED), start).at(-1)?.number ?? 0
-    return gone(cursorOf((found[0]?.number ?? newest + 1) - 1, undefined, last))
+  const afterGaps = findRowsAfterGaps(found, start)
+  const reported = position ? position.reported : (afterGaps.at(-1)?.number ?? 0)
+  const firstUnreported = afterGaps.find(({ number }) => number! > reported)
+  const startsWithGap = found.length === 0 ? start < newest : firstUnreported === found[0]
+  if (startsWithGap) {
+    const lastAfterGap = findRowsAfterGaps(await readRows(SCANNED), start).at(-1)
+    const nextNumber = found[0]?.number ?? newest + 1
+    return reportGone(formatCursor(nextNumber - 1, undefined, lastAfterGap?.number ?? 0))
   }
-  const { page, last } = cut(end ? found.slice(0, found.indexOf(end)) : found, request)
-  const nextCursor = last ? cursorOf(last.number!, last.id, reported) : cursorOf(start, startId, reported)
+  const beforeGap = firstUnreported ? found.slice(0, found.indexOf(firstUnreported)) : found
+  const { page, end } = cutPage(beforeGap, request, { number: start, id: startId })
   const numbers = page.map(({ number }) => number)
-  const events = numbers.length === 0 ? [] : await readEvents(database, accountId, numbers)
-  // Pruned since the scan.
+  const events = numbers.length === 0 ? [] : await readEvents(database, { accountId, numbers })
+  // Events were pruned after the scan, so the page is read again.
   if (events.length < numbers.length) return listEvents(dependencies, request)
-  return { events, gone: false, nextCursor, ended: (last?.number ?? start) >= newest }
+  const nextCursor = formatCursor(end.number, end.id, reported)
+  return { events, gone: false, nextCursor, ended: end.number >= newest }
 }

@@ -9,7 +9,7 @@ afterAll(() => doors.close())
 const watch = ({ client }: Awaited<ReturnType<typeof startService>>) =>
   client.watchLogs({})[Symbol.asyncIterator]()
 
-test('each watcher hears of an event that any copy has stored, when it can be read', async () => {
+test('each watcher is notified of an event that any process has stored when the event can be read', async () => {
   const services = [await startService(doors), await startService(doors)]
   const watchers = services.map(watch)
   for (const watcher of watchers) expect((await watcher.next()).value).toEqual({ accountIds: [] })
@@ -23,7 +23,7 @@ test('each watcher hears of an event that any copy has stored, when it can be re
   await Promise.all(services.map(({ stop }) => stop()))
 })
 
-test('a drain ends the streams of watchers', async () => {
+test('a drain ends all streams', async () => {
   const service = await startService(doors)
   const watcher = watch(service)
   await watcher.next()

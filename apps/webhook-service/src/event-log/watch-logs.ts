@@ -2,15 +2,25 @@ import { EventEmitter, on } from 'node:events'
 import { LOGGED_SUBJECT, type WatchLogsResponse } from '@leadwire/contracts'
 import type { NatsConnection } from '@nats-io/transport-node'
 
-/** Callers find new copies of this service only when they open another stream. A lost message of NATS delays a reader so long. */
+/**
+ * How long a stream stays open. The caller then opens another stream, which may reach a new copy of this
+ * service. All readers read their logs again when a stream starts, so a message that NATS has lost delays the
+ * readers by at most this time.
+ */
 const WATCH_MS = 10_000
 
-/** Which accounts have new events, for the readers in all copies of the gateway: readers that wait hold nothing here. */
+/**
+ * Notifies the copies of the gateway of the accounts that have new events. Each copy of the gateway needs
+ * only one stream, however many readers wait.
+ */
 export const createLogWatch = (draining: AbortSignal) => {
   const logs = new EventEmitter().setMaxListeners(0)
   draining.addEventListener('abort', () => logs.emit('drain'))
   return {
-    /** Accounts whose events this copy or another has stored; the first message has none. Ends in a drain, too. */
+    /**
+     * Yields the accounts whose events any copy of this service has just stored. The first message is empty.
+     * Ends after 10 s, or when a drain starts.
+     */
     watch: async function* (signal: AbortSignal): AsyncGenerator<WatchLogsResponse> {
       if (draining.aborted) return
       const stored = on(logs, 'stored', { signal, close: ['drain'] })

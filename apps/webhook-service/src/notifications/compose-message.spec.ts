@@ -41,20 +41,49 @@ test('an appointment is sent in text and HTML, in the local time, with an invita
 
   const { notification: sent, attempts } = await retrieve()
   expect(sent).toMatchObject({
-    ...{ subject: 'appointment', userId: 5, userEmail: 'sam@example.com', date: event.date },
+    subject: 'appointment',
+    userId: 5,
+    userEmail: 'sam@example.com',
+    date: event.date,
     delivery: { status: 'delivered', attemptCount: 1, leadReference: event.leadReference },
   })
   expect(attempts).toMatchObject([{ number: 1, status: 250, response: expect.stringMatching(/^250 /) }])
   expect(attempts[0]!.error).toBeUndefined()
 })
 
-test('no text of an event makes a row of its own, in the message or its invitation', async () => {
+test('a cancellation by an erasure does not name the lead', async () => {
+  const { mails } = await start()
+  const nameless = {
+    leadName: '',
+    customerName: '',
+    customerPhone: '',
+    customerEmail: '',
+    customerPostcode: '',
+  }
+  await publish(notification({ ...nameless, subject: 'appointment.cancelled', sequence: 1 }))
+  const [mail] = await eventually(() => {
+    expect(mails).toHaveLength(1)
+    return mails
+  })
+  expect(mail!.subject).toBe('Appointment cancelled')
+  expect(mail!.text).not.toMatch(/^(Lead|Customer|Phone|E-mail|Postcode):/m)
+  const invitation = mail!.attachments.find(({ contentType }) => contentType.startsWith('text/calendar'))
+  const calendar = new ICAL.Component(ICAL.parse(invitation!.content.toString()))
+  expect(calendar.getFirstPropertyValue('method')).toBe('CANCEL')
+  expect(new ICAL.Event(calendar.getFirstSubcomponent('vevent')!).summary).toBe('Appointment')
+})
+
+test('no text of an event can add a row to the message or its invitation', async () => {
   const { mails } = await start()
   const forged = 'By\r\nron\u2028Phone: 0900\u202e\x1b'
   await publish(
     notification({
-      ...{ leadName: forged, customerName: forged, customerPhone: forged, customerPostcode: forged },
-      ...{ userName: forged, accountName: forged },
+      leadName: forged,
+      customerName: forged,
+      customerPhone: forged,
+      customerPostcode: forged,
+      userName: forged,
+      accountName: forged,
     }),
   )
   const [mail] = await eventually(() => {
@@ -87,10 +116,11 @@ test('an assignment is sent without an invitation, and a callback with a short o
   expect(callback!.attachments[0]!.content.toString()).toContain('DTEND:20260624T134500Z')
 })
 
-test('a domain of other letters is sent in ASCII, and an address that no server accepts ends at once', async () => {
+test('a domain with non-ASCII letters is sent in ASCII, and an invalid address fails at once', async () => {
   const from = { name: '', address: 'leads@example.com' }
   const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {
-    ...{ from, timeZone: 'Europe/London' },
+    from,
+    timeZone: 'Europe/London',
   })
   expect(message.to).toBe('sam@xn--bcher-kva.example')
   const { mails } = await start()
@@ -110,9 +140,10 @@ test.each([
   ['sam@bücher.example', 'sam@xn--bcher-kva.example'],
   ['sam@xn--bcher-kva.example', 'sam@xn--bcher-kva.example'],
   ['zoë@xn--bcher-kva.example', 'zoë@bücher.example'],
-])('envelope, message and invitation have one address of %s', async (userEmail, address) => {
+])('the envelope, the message and the invitation have the same address for %s', async (userEmail, address) => {
   const { to, from, content } = await composeMessage(notification({ userEmail }), {
-    ...{ from: { name: '', address: 'leads@bücher.example' }, timeZone: 'Europe/London' },
+    from: { name: '', address: 'leads@bücher.example' },
+    timeZone: 'Europe/London',
   })
   const mail = await simpleParser(content)
   const invitation = mail.attachments.find(({ contentType }) => contentType.startsWith('text/calendar'))
@@ -129,7 +160,7 @@ test.each([
   expect([from, header('From'), entry.organizer]).toEqual([sender, sender, `mailto:${sender}`])
 })
 
-test('without a mail server a message is a file, of which erasure, pruning and the end of the account leave nothing', async () => {
+test('without a mail server a message is a file, which erasure, pruning and account deletion delete', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
   const settings = { SMTP_URL: { folder: join(folder, 'mail') } }
   await start({}, settings)
@@ -152,7 +183,7 @@ test('without a mail server a message is a file, of which erasure, pruning and t
     'UPDATE notifications.deliveries SET updated_at = updated_at - interval $$31 days$$',
   )
   expect(await readdir(join(folder, 'mail'))).toHaveLength(1)
-  // It begins with a round of pruning.
+  // The service prunes when it starts.
   await running.service.stop()
   await boot(settings)
   await eventually(async () => expect(await readdir(join(folder, 'mail'))).toEqual([]))

@@ -4,6 +4,16 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import MimeNode from 'nodemailer/lib/mime-node'
 import type { Sender } from './mail-settings'
 
+/** The subject of a message that lists the messages that exceeded the hourly limit. */
+export const DIGEST = 'digest'
+
+/** The messages that a digest lists. */
+export interface DigestEntries {
+  entries: NotificationRequested[]
+  /** Whether there are more messages than `entries`. */
+  more: boolean
+}
+
 interface Content {
   title: string
   greeting: string
@@ -24,22 +34,26 @@ const SUBJECTS: Record<string, { title: string; opening: string }> = {
   'callback.cancelled': { title: 'Callback cancelled', opening: 'has cancelled a callback of yours' },
 }
 
-/** Waiting deliveries are counted up to here; a message shows no more. */
+/** A message shows larger numbers of waiting deliveries as "more than" this number. */
 export const MAX_COUNT = 10_000
 
-const timeIn = (timeZone: string, date: string): string => {
+const formatTime = (timeZone: string, date: string): string => {
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone })
   return `${format.format(new Date(date))} (${timeZone})`
 }
 
-const leadContent = (event: NotificationRequested, timeZone: string): Content => {
+/** Adds the name of the lead to a title. An erased lead has no name. */
+const nameLead = (title: string, { leadName }: NotificationRequested): string =>
+  leadName === '' ? title : `${title}: ${leadName}`
+
+const buildLeadContent = (event: NotificationRequested, timeZone: string): Content => {
   const { title, opening } = SUBJECTS[event.subject]!
   return {
-    title: `${title}: ${event.leadName}`,
+    title: nameLead(title, event),
     greeting: `Hello ${event.userName},`,
     opening: `${event.accountName} ${opening}.`,
     rows: [
-      ['When', event.date === undefined ? '' : timeIn(timeZone, event.date)],
+      ['When', event.date === undefined ? '' : formatTime(timeZone, event.date)],
       ['Lead', event.leadName],
       ['Status', event.leadStatus],
       ['Customer', event.customerName],
@@ -51,49 +65,100 @@ const leadContent = (event: NotificationRequested, timeZone: string): Content =>
   }
 }
 
-const failureContent = (
+const describeEntry = ({ subject, date, leadReference }: NotificationRequested, timeZone: string): string => {
+  const what = subject === 'assigned' ? 'Lead assigned' : SUBJECTS[subject]!.title
+  const when = date === undefined ? '' : `, ${formatTime(timeZone, date)}`
+  return `${what}${when}, lead ${leadReference}`
+}
+
+/**
+ * Builds the content of a digest. Entries do not contain the names of leads, because an erasure could not
+ * find these names in a digest.
+ */
+const buildDigestContent = (
+  { userName, accountName }: NotificationRequested,
+  { entries, more }: DigestEntries,
+  timeZone: string,
+): Content => {
+  const rows = entries.map((entry, index): [string, string] => [
+    `${index + 1}`,
+    describeEntry(entry, timeZone),
+  ])
+  const rest: [string, string][] = more ? [['…', 'and more']] : []
+  return {
+    title: `Summary of notifications (${entries.length}${more ? '+' : ''})`,
+    greeting: `Hello ${userName},`,
+    opening: `${accountName} had more notifications for you in an hour than the limit allows. These were not sent separately:`,
+    rows: [...rows, ...rest],
+  }
+}
+
+const buildFailureContent = (
   accountName: string,
   { address, since, error = '', waiting, disabledAt }: NonNullable<NotificationRequested['failure']>,
   timeZone: string,
-): Content => ({
-  title: `Webhook endpoint fails: ${address}`,
-  greeting: 'Hello,',
-  opening: `For 24 hours every attempt to deliver a webhook of ${accountName} to ${address} has failed.`,
-  rows: [
-    ['Endpoint', address],
-    ['Since', timeIn(timeZone, since)],
-    ['Error', error],
-    ['Waiting', `${waiting > MAX_COUNT ? `more than ${MAX_COUNT}` : waiting} deliveries`],
-    [
-      'Disabled',
-      disabledAt === undefined
-        ? 'no: attempts go on'
-        : `on ${timeIn(timeZone, disabledAt)}, unless an attempt succeeds before`,
+): Content => {
+  const count = waiting > MAX_COUNT ? `more than ${MAX_COUNT}` : waiting
+  const disabled =
+    disabledAt === undefined
+      ? 'no, attempts continue'
+      : `on ${formatTime(timeZone, disabledAt)}, unless an attempt succeeds before then`
+  return {
+    title: `Webhook endpoint fails: ${address}`,
+    greeting: 'Hello,',
+    opening: `For 24 hours every attempt to deliver a webhook of ${accountName} to ${address} has failed.`,
+    rows: [
+      ['Endpoint', address],
+      ['Since', formatTime(timeZone, since)],
+      ['Error', error],
+      ['Waiting', `${count} deliveries`],
+      ['Disabled', disabled],
     ],
-  ],
-})
+  }
+}
 
-/** Each text on one line: a line break in a value would look like another row. */
-const contentOf = (event: NotificationRequested, timeZone: string): Content => {
+interface MessageOptions {
+  from: Sender
+  timeZone: string
+  /** The entries of the message if it is a digest. */
+  digest?: DigestEntries | undefined
+}
+
+const selectContent = (
+  event: NotificationRequested,
+  { timeZone, digest }: Omit<MessageOptions, 'from'>,
+): Content => {
   const { failure, accountName } = event
-  const content = failure ? failureContent(accountName, failure, timeZone) : leadContent(event, timeZone)
+  if (failure) return buildFailureContent(accountName, failure, timeZone)
+  if (digest) return buildDigestContent(event, digest, timeZone)
+  return buildLeadContent(event, timeZone)
+}
+
+/**
+ * Builds the content of a message without empty rows. Removes line breaks, which would look like further
+ * rows.
+ */
+const buildContent = (event: NotificationRequested, options: Omit<MessageOptions, 'from'>): Content => {
+  const content = selectContent(event, options)
   const { title, greeting, opening } = content
   const rows = content.rows.map(([label, value]): [string, string] => [label, oneLine(value)])
   return {
-    ...{ title: oneLine(title), greeting: oneLine(greeting), opening: oneLine(opening) },
+    title: oneLine(title),
+    greeting: oneLine(greeting),
+    opening: oneLine(opening),
     rows: rows.filter(([, value]) => value !== ''),
   }
 }
 
-const textOf = ({ greeting, opening, rows }: Content): string =>
-  [greeting, '', opening, '', ...rows.map(([label, value]) => `${`${label}:`.padEnd(11)}${value}`), ''].join(
-    '\n',
-  )
+const renderText = ({ greeting, opening, rows }: Content): string => {
+  const lines = rows.map(([label, value]) => `${label}:`.padEnd(11) + value)
+  return [greeting, '', opening, '', ...lines, ''].join('\n')
+}
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-const htmlOf = ({ greeting, opening, rows }: Content): string => `<!doctype html>
+const renderHtml = ({ greeting, opening, rows }: Content): string => `<!doctype html>
 <html lang="en">
 <body>
 <p>${escapeHtml(greeting)}</p>
@@ -112,21 +177,24 @@ export interface Message {
   content: Buffer
 }
 
-// RFC 5545 has no way to write a quotation mark in a name.
-const calendarName = (name: string): string => oneLine(name).replaceAll('"', "'")
+/** Renders a name for a calendar. RFC 5545 does not allow quotation marks in names. */
+const renderCalendarName = (name: string): string => oneLine(name).replaceAll('"', "'")
 
-/** The invitation to an appointment or callback, its change or its cancellation: RFC 5545 and 5546, its instants in UTC. */
-const invitationOf = (
+/**
+ * Renders the calendar entry of an appointment or callback: an invitation, its change or its cancellation
+ * (RFC 5545 and 5546). Times are in UTC.
+ */
+const renderInvitation = (
   event: NotificationRequested,
   { from, to, text }: { from: Sender; to: string; text: string },
 ): { method: string; content: string } => {
-  // `appointment` or `callback`.
+  // The subject starts with `appointment` or `callback`.
   const entry = event.subject.split('.')[0]!
   const isCancelled = event.subject.endsWith('.cancelled')
   const method = isCancelled ? ICalCalendarMethod.CANCEL : ICalCalendarMethod.REQUEST
   const start = new Date(event.date!)
   const calendar = ical({ method, prodId: '//Leadwire//Leadwire//EN' })
-  const attendee = { name: calendarName(event.userName), email: to }
+  const attendee = { name: renderCalendarName(event.userName), email: to }
   calendar.createEvent({
     id: `${event.invitationId ?? event.eventId}@leadwire`,
     sequence: event.sequence,
@@ -134,38 +202,43 @@ const invitationOf = (
     stamp: new Date(event.requestedAt),
     start,
     end: new Date(start.getTime() + SCHEDULED_MINUTES[entry]! * 60_000),
-    // Not the title of the message: the entry in the calendar keeps its name.
-    summary: oneLine(`${SUBJECTS[entry]!.title}: ${event.leadName}`),
+    // Uses the title of the first message, so that later messages do not rename the entry.
+    summary: oneLine(nameLead(SUBJECTS[entry]!.title, event)),
     description: text,
-    organizer: { name: calendarName(from.name || event.accountName), email: from.address },
+    organizer: { name: renderCalendarName(from.name || event.accountName), email: from.address },
     attendees: [{ ...attendee, rsvp: !isCancelled, status: ICalAttendeeStatus.NEEDSACTION }],
   })
   return { method, content: calendar.toString() }
 }
 
-/** Text, HTML, and for an appointment or callback the invitation, or its cancellation. The Message-ID is of the event: the same on every attempt. */
+/**
+ * Composes a message as text and HTML, with a calendar entry for an appointment or callback. The Message-ID
+ * contains the id of the event, so it is the same for every attempt.
+ */
 export const composeMessage = async (
   event: NotificationRequested,
-  { from, timeZone }: { from: Sender; timeZone: string },
+  { from, timeZone, digest }: MessageOptions,
 ): Promise<Message> => {
   const { eventId, userName, userEmail, requestedAt, date } = event
-  const content = contentOf(event, timeZone)
+  const content = buildContent(event, { timeZone, digest })
   const { title } = content
-  const text = textOf(content)
-  // As e-mail writes addresses, with ASCII domains: calendars take another spelling for another person.
+  const text = renderText(content)
+  // Uses the spelling that an address has in e-mail headers, usually with a domain in ASCII. Calendars would
+  // treat another spelling of the address as another person.
   const envelope = new MimeNode().setHeader({ from: from.address, to: userEmail }).getEnvelope()
-  const [sender, to] = [{ name: from.name, address: String(envelope.from) }, envelope.to[0]!]
-  const invitation = () => invitationOf(event, { from: sender, to, text })
+  const sender = { name: from.name, address: String(envelope.from) }
+  const to = envelope.to[0]!
+  const invitation = () => renderInvitation(event, { from: sender, to, text })
   const composer = new MailComposer({
     from: sender,
     to: { name: userName, address: to },
     subject: title,
     text,
-    html: htmlOf(content),
+    html: renderHtml(content),
     ...(date !== undefined && { icalEvent: invitation() }),
     messageId: `<${eventId}@${sender.address.split('@').at(-1)}>`,
     date: new Date(requestedAt),
-    // Keeps automatic replies, such as holiday messages, from being sent.
+    // Prevents automatic replies, such as out-of-office messages.
     headers: { 'Auto-Submitted': 'auto-generated' },
   })
   return { eventId, from: sender.address, to, content: await composer.compile().build() }

@@ -6,14 +6,22 @@ export interface ReceivedMail extends ParsedMail {
   envelope: { from: string; to: string[] }
 }
 
-/** A real mail server that keeps what it takes. `settings` may refuse or delay any step of the protocol. */
-export const startMailServer = async (settings: SMTPServerOptions = {}) => {
+/**
+ * Starts a real mail server that keeps accepted messages. `settings` may refuse or delay any step of SMTP.
+ * `onContent` returns the error with which the server refuses a message that it has read.
+ */
+export const startMailServer = async ({
+  onContent = () => undefined,
+  ...settings
+}: SMTPServerOptions & { onContent?: () => Error | undefined } = {}) => {
   const mails: ReceivedMail[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     onData: (stream, { envelope }, done) => {
       simpleParser(stream).then((mail) => {
+        const refusal = onContent()
+        if (refusal) return done(refusal)
         const from = envelope.mailFrom ? envelope.mailFrom.address : ''
         mails.push({ ...mail, envelope: { from, to: envelope.rcptTo.map(({ address }) => address) } })
         done()
@@ -21,7 +29,7 @@ export const startMailServer = async (settings: SMTPServerOptions = {}) => {
     },
     ...settings,
   })
-  // A client that breaks off is its own affair.
+  // A client may close the connection at any time.
   server.on('error', () => undefined)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo
@@ -34,6 +42,6 @@ export const startMailServer = async (settings: SMTPServerOptions = {}) => {
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
-/** What a mail server answers with. */
+/** Creates the error with which a mail server refuses a step. */
 export const reply = (responseCode: number, message: string): Error =>
   Object.assign(new Error(message), { responseCode })

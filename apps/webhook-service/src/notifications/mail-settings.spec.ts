@@ -1,8 +1,8 @@
 import { readConfig } from '@leadwire/service-kit'
 import { mailSender, mailTarget } from './mail-settings'
 
-const targetOf = (SMTP_URL: string) => readConfig({ SMTP_URL }, { SMTP_URL: mailTarget() }).SMTP_URL
-const senderOf = (SMTP_FROM: string) => readConfig({ SMTP_FROM }, { SMTP_FROM: mailSender() }).SMTP_FROM
+const readTarget = (SMTP_URL: string) => readConfig({ SMTP_URL }, { SMTP_URL: mailTarget() }).SMTP_URL
+const readSender = (SMTP_FROM: string) => readConfig({ SMTP_FROM }, { SMTP_FROM: mailSender() }).SMTP_FROM
 
 test.each([
   ['smtp://mail.example.com', { host: 'mail.example.com', port: 587, secure: false, auth: undefined }],
@@ -12,11 +12,11 @@ test.each([
     { host: 'mail.example.com', port: 465, secure: true, auth: { user: 'me@example.com', pass: 'p:w' } },
   ],
 ])('%s is a mail server', (text, server) => {
-  expect(targetOf(text)).toEqual({ server })
+  expect(readTarget(text)).toEqual({ server })
 })
 
 test('a file URL is a folder', () => {
-  expect(targetOf('file:///var/mail%20box')).toEqual({ folder: '/var/mail box' })
+  expect(readTarget('file:///var/mail%20box')).toEqual({ folder: '/var/mail box' })
 })
 
 test.each([
@@ -27,17 +27,17 @@ test.each([
   'smtp://a?x=1',
   'smtp://%zz@a',
   'smtp://user@a',
-])('%s is refused, and not repeated', (text) => {
-  expect(() => targetOf(text)).toThrow(/^SMTP_URL: is no smtp:/)
+])('%s is refused, and the error does not repeat it', (text) => {
+  expect(() => readTarget(text)).toThrow(/^SMTP_URL: must be an smtp:/)
 })
 
 test.each([
   ['leads@example.com', { name: '', address: 'leads@example.com' }],
   ['"Bay, Sons" <leads@example.com>', { name: 'Bay, Sons', address: 'leads@example.com' }],
 ])('%s is a sender', (text, sender) => {
-  expect(senderOf(text)).toEqual(sender)
+  expect(readSender(text)).toEqual(sender)
 })
 
-test.each(['nobody', 'a@example.com, b@example.com', 'Leadwire <>'])('%s is no sender', (text) => {
-  expect(() => senderOf(text)).toThrow(/^SMTP_FROM: .* is no address/)
+test.each(['nobody', 'a@example.com, b@example.com', 'Leadwire <>'])('%s is not a sender', (text) => {
+  expect(() => readSender(text)).toThrow(/^SMTP_FROM: .* is not an address/)
 })

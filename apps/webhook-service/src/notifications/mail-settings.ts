@@ -6,12 +6,12 @@ import addressparser from 'nodemailer/lib/addressparser'
 export interface MailServer {
   host: string
   port: number
-  /** TLS from the first byte. */
+  /** Whether the connection uses TLS from its first byte. */
   secure: boolean
   auth: { user: string; pass: string } | undefined
 }
 
-/** Where messages go: to a mail server, or, as a file each, into a folder. */
+/** The destination of messages: a mail server, or a folder in which each message becomes a file. */
 export type MailTarget = { server: MailServer } | { folder: string }
 
 const PORTS: Record<string, number> = { 'smtp:': 587, 'smtps:': 465 }
@@ -34,11 +34,11 @@ const parseTarget = (text: string): MailTarget => {
   }
 }
 
-/** SMTP_URL. It may hold a password: no message repeats it. */
+/** Reads SMTP_URL. The error does not repeat the value, because it may contain a password. */
 export const mailTarget = makeValidator<MailTarget>((text) => {
   const target = whenValid(() => parseTarget(text))
   if (target) return target
-  throw new TypeError('is no smtp://[user:password@]host[:port], smtps:// or file:/// URL')
+  throw new TypeError('must be an smtp://[user:password@]host[:port], smtps:// or file:/// URL')
 })
 
 export interface Sender {
@@ -46,10 +46,10 @@ export interface Sender {
   address: string
 }
 
-/** SMTP_FROM: an address, or a name with one, such as `Leadwire <leads@example.com>`. */
+/** Reads SMTP_FROM: an address, or a name and an address such as `Leadwire <leads@example.com>`. */
 export const mailSender = makeValidator<Sender>((text) => {
   const [sender, ...others] = addressparser(text, { flatten: true })
   if (!sender || others.length > 0 || !isEmail(sender.address))
-    throw new TypeError(`"${text}" is no address such as Leadwire <leads@example.com>`)
+    throw new TypeError(`"${text}" is not an address such as Leadwire <leads@example.com>`)
   return { name: sender.name, address: sender.address }
 })

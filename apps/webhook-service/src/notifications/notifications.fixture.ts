@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { LEADS_STREAM, NotificationRequested } from '@leadwire/contracts'
-import { eventually } from '@leadwire/test-kit'
+import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
 import { jetstream } from '@nats-io/jetstream'
-import type { Config } from '../config'
 import { openDoors, startService } from '../service.fixture'
 import { type MailServer, startMailServer } from './mail-server.fixture'
 
@@ -28,15 +27,22 @@ export const notification = (change: object = {}) =>
     ...change,
   })
 
-/** What the specs of notifications share: for each test a service, and the mail servers that it starts. */
+type Settings = NonNullable<Parameters<typeof startService>[1]>
+
+/** Sets up the specs of notifications: each test has its own service and mail servers. */
 export const startMailing = () => {
   const servers: MailServer[] = []
   const running = {} as {
     doors: Awaited<ReturnType<typeof openDoors>>
     service: Awaited<ReturnType<typeof startService>>
   }
+  let nats: TestNats
+  beforeAll(async () => {
+    nats = await startNats()
+  })
+  afterAll(() => nats.stop())
   beforeEach(async () => {
-    running.doors = await openDoors()
+    running.doors = await openDoors({ nats })
   })
   afterEach(async () => {
     await running.service.stop()
@@ -44,12 +50,12 @@ export const startMailing = () => {
     await running.doors.close()
   })
 
-  const boot = async (config: Partial<Config>): Promise<void> => {
+  const boot = async (config: Settings): Promise<void> => {
     running.service = await startService(running.doors, config)
   }
   const start = async (
     settings: Parameters<typeof startMailServer>[0] = {},
-    config: Partial<Config> = {},
+    config: Settings = {},
   ): Promise<MailServer> => {
     const server = await startMailServer(settings)
     servers.push(server)

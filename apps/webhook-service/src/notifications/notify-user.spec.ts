@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { LEADS_STREAM, NOTIFICATION_CONSUMER } from '@leadwire/contracts'
 import { createAuthority, eventually, startReceiver, writeAuthorities } from '@leadwire/test-kit'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { keptText } from '../attempt/post'
+import { cutText } from '../delivery/attempt/read-response'
 import { reply, startMailServer } from './mail-server.fixture'
 import { notification, startMailing } from './notifications.fixture'
 
 const { running, servers, boot, start, publish, list, ended, retrieve } = startMailing()
 
-test('an event that comes again is sent once, and to no webhook endpoint', async () => {
+test('an event that arrives again is sent once, and to no webhook endpoint', async () => {
   const receiver = await startReceiver()
   const { mails } = await start()
   await running.service.endpoint(1, receiver.url)
@@ -31,13 +31,10 @@ test('an event that comes again is sent once, and to no webhook endpoint', async
   await receiver.stop()
 })
 
-test('what the server refuses for now is tried again on the schedule of webhooks', async () => {
+test('content that the server temporarily refuses is retried on the schedule of webhooks', async () => {
   let refusals = 2
   const { mails } = await start(
-    {
-      onRcptTo: (_address, _session, done) =>
-        refusals-- > 0 ? done(reply(451, 'Greylisted, come back')) : done(),
-    },
+    { onContent: () => (refusals-- > 0 ? reply(451, 'Scanner unavailable, come back') : undefined) },
     { WEBHOOK_RETRY_SCHEDULE: [50, 100, 200] },
   )
   await publish(notification())
@@ -48,11 +45,11 @@ test('what the server refuses for now is tried again on the schedule of webhooks
     [451, 'smtp_status'],
     [250, undefined],
   ])
-  expect(attempts[0]!.response).toContain('Greylisted, come back')
+  expect(attempts[0]!.response).toContain('Scanner unavailable, come back')
   expect(mails).toHaveLength(1)
 })
 
-test('what the server refuses for good ends at once', async () => {
+test('a message that the server permanently refuses is exhausted at once', async () => {
   await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'No such user')) })
   await publish(notification())
   const { notification: sent, attempts } = await retrieve()
@@ -60,7 +57,7 @@ test('what the server refuses for good ends at once', async () => {
   expect(attempts).toMatchObject([{ status: 550, error: 'smtp_status' }])
 })
 
-test('a refusal of our sender is no refusal of the message', async () => {
+test('a refusal of the sender does not end the message', async () => {
   await start(
     { onMailFrom: (_address, _session, done) => done(reply(550, 'Not you')) },
     { WEBHOOK_RETRY_SCHEDULE: [50] },
@@ -69,7 +66,7 @@ test('a refusal of our sender is no refusal of the message', async () => {
   expect((await retrieve()).attempts.map(({ status }) => status)).toEqual([550, 550])
 })
 
-test('a message that the server has and does not answer for is not sent again, unless a retry is requested', async () => {
+test('an unconfirmed message is sent again only on request', async () => {
   let taken = 0
   await start(
     {
@@ -93,11 +90,12 @@ test('a message that the server has and does not answer for is not sent again, u
     expect(found.attempts).toMatchObject([{ error: 'unconfirmed' }, { status: 250 }])
   })
   await expect(running.service.client.retryNotification({ ...key, accountId: 2 })).rejects.toMatchObject({
-    ...{ code: 'not_found', detail: 'There is no such notification.' },
+    code: 'not_found',
+    detail: 'There is no such notification.',
   })
 })
 
-test('a notification that is pruned while it is read is in no list, and is not found', async () => {
+test('a notification that is pruned while it is read is neither listed nor found', async () => {
   await start()
   await publish(notification())
   const { notification: sent } = await retrieve()
@@ -107,21 +105,22 @@ test('a notification that is pruned while it is read is in no list, and is not f
   await expect(running.service.client.retrieveNotification(key)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a drain leaves what is not sent to another process, and sends nothing twice that may have been taken', async () => {
+test('after a drain, another process sends unsent messages, and none that may have been accepted', async () => {
   const held: (() => void)[] = []
   const seen = { begun: 0, taken: 0 }
   const server = await start(
     {
       onMailFrom: ({ address }, _session, done) => {
         seen.begun += 1
-        // The first message is held before it is sent, the others are not.
+        // The server delays only the first message.
         if (seen.begun === 1) held.push(done)
         else done(address === '' ? reply(550, 'Nobody') : null)
       },
       onData: (stream, _session, done) => {
         stream.resume().on('end', () => {
           seen.taken += 1
-          // The server accepts the second message without an answer.
+          // The second message is the first whose data arrives. The server takes the data and never responds,
+          // so the service must assume that the server has accepted the message.
           if (seen.taken > 1) done()
         })
       },
@@ -139,11 +138,11 @@ test('a drain leaves what is not sent to another process, and sends nothing twic
   expect(seen).toEqual({ begun: 3, taken: 2 })
 })
 
-test('what a server answers is kept as text that can be stored', async () => {
+test('the response of a server is kept as text that can be stored', async () => {
   await start({ onRcptTo: (_address, _session, done) => done(reply(550, 'b'.repeat(9000))) })
   await publish(notification())
   const { attempts } = await retrieve()
-  expect(keptText('a\0b')).toBe('ab')
+  expect(cutText('a\0b')).toBe('ab')
   expect(attempts[0]!.response!.length).toBeLessThanOrEqual(4096)
 })
 
@@ -165,7 +164,7 @@ test('at most eight messages are in flight', async () => {
   expect(most).toBeLessThanOrEqual(8)
 })
 
-test('a server that is unavailable, or offers no TLS for a password, is tried again', async () => {
+test('a message is retried if the server is unavailable, or offers no TLS to protect a password', async () => {
   let logins = 0
   const server = await startMailServer({
     onAuth: (_auth, _session, done) => {
@@ -195,7 +194,7 @@ test('a server that is unavailable, or offers no TLS for a password, is tried ag
   expect(attempts.map(({ error }) => error)).toEqual(['refused', 'refused'])
 })
 
-test('a mail server is trusted by the authority that is named, also when that is replaced, and by no other', async () => {
+test('a mail server is trusted only with the configured authority, also after the file was replaced', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-mail-'))
   const authority = await createAuthority()
   const caFile = await writeAuthorities(folder, [await createAuthority()])
@@ -222,7 +221,7 @@ test('a mail server is trusted by the authority that is named, also when that is
   await rm(folder, { recursive: true })
 })
 
-test('a mail server that hangs holds up no webhook, and is given up in time', async () => {
+test('a hanging mail server delays no webhook, and the attempt times out', async () => {
   const receiver = await startReceiver()
   await start({ onMailFrom: () => undefined }, { SMTP_TIMEOUT: 1000, WEBHOOK_RETRY_SCHEDULE: [] })
   await running.service.endpoint(1, receiver.url)
@@ -235,7 +234,9 @@ test('a mail server that hangs holds up no webhook, and is given up in time', as
   await eventually(async () => expect((await list()).length).toBe(20))
   const found = await eventually(async () => {
     const { notifications } = await running.service.client.listNotifications({
-      ...{ accountId: 1, page: 1, status: 'exhausted' },
+      accountId: 1,
+      page: 1,
+      status: 'exhausted',
     })
     expect(notifications.length).toBeGreaterThan(0)
     return notifications
@@ -248,22 +249,22 @@ test('a mail server that hangs holds up no webhook, and is given up in time', as
   await receiver.stop()
 })
 
-test('an erasure is not done while a message of the lead is in flight', async () => {
+test('an erasure is not complete while a message of the lead is in flight', async () => {
   await start({ onMailFrom: () => undefined }, { SMTP_TIMEOUT: 1000 })
   const event = notification()
   await publish(event)
   await eventually(async () =>
     expect(await running.service.metric('leadwire_notification_attempts_in_flight')).toBe(1),
   )
-  const asked = { accountId: 1, leadReference: event.leadReference, eventIds: [], tombstone: false }
-  const erase = () => running.service.client.eraseLeadEvents(asked)
+  const request = { accountId: 1, leadReference: event.leadReference, eventIds: [], tombstone: false }
+  const erase = () => running.service.client.eraseLeadEvents(request)
   expect(await erase()).toMatchObject({ notificationEvents: 1, attemptsInFlight: true })
   await eventually(async () => expect(await erase()).toMatchObject({ attemptsInFlight: false }), {
     timeoutMs: 10_000,
   })
 })
 
-test('what is no notification is refused and counted', async () => {
+test('an invalid notification becomes a dead letter and is counted', async () => {
   const { mails } = await start()
   const broken = [
     { userEmail: 'nobody' },

@@ -5,14 +5,14 @@ import { NotificationRequested } from '@leadwire/contracts'
 import type { Watched } from '@leadwire/service-kit'
 import type { NodemailerError } from 'nodemailer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
-import { failureClass, type Outcome, type Result, timeAttempt } from '../attempt/make-attempt'
-import { keptText } from '../attempt/post'
-import type { Webhook } from '../attempt/webhook-headers'
 import type { Clock } from '../clock'
-import { composeMessage, type Message } from './compose-message'
+import { classifyFailure, type Outcome, type Result, timeAttempt } from '../delivery/attempt/make-attempt'
+import { cutText } from '../delivery/attempt/read-response'
+import type { Webhook } from '../delivery/attempt/webhook-headers'
+import { composeMessage, DIGEST, type DigestEntries, type Message } from './compose-message'
 import type { MailServer, MailTarget, Sender } from './mail-settings'
 
-/** How long a drain waits for the server's answer to a message. */
+/** How long a drain waits for the response of the mail server to a message. */
 const DRAIN_MS = 5000
 
 interface MailOptions {
@@ -21,12 +21,17 @@ interface MailOptions {
   timeZone: string
   timeoutMs: number
   draining: AbortSignal
-  /** The authorities that must have signed the mail server's certificate. */
+  /** The certificates of the authorities that may sign the mail server's certificate. */
   authorities?: Watched<string> | undefined
   clock: Clock
+  /** Returns the entries of a digest. `digestId` is the id of its event. */
+  listDigestEntries: (digestId: string) => Promise<DigestEntries>
 }
 
-/** The server has the whole message and did not answer: it may have accepted it. */
+/**
+ * Thrown if the server has received the whole message and has not responded. It may have accepted the
+ * message.
+ */
 class Unconfirmed extends Error {}
 
 const sendToServer = (
@@ -35,7 +40,9 @@ const sendToServer = (
   { timeoutMs, draining, authorities }: MailOptions,
 ): Promise<string> =>
   new Promise((resolve, reject) => {
-    // A password is never sent in the clear. Without one, and without authorities, TLS with an unknown certificate beats none.
+    // Requires TLS with a verified certificate if there is a password to protect, or if authorities are
+    // configured. Otherwise TLS is used if the server offers it, with any certificate, because this is better
+    // than no TLS.
     const isVerified = auth !== undefined || authorities !== undefined
     const connection = new SMTPConnection({
       ...address,
@@ -44,8 +51,11 @@ const sendToServer = (
         rejectUnauthorized: isVerified || address.secure,
         ...(authorities && { ca: authorities.current() }),
       },
-      ...{ dnsTimeout: timeoutMs, connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
-      ...{ socketTimeout: timeoutMs, socketCloseTimeout: 0 },
+      dnsTimeout: timeoutMs,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      socketCloseTimeout: 0,
     })
     const content = Readable.from([message.content])
     const finish = () => {
@@ -55,15 +65,19 @@ const sendToServer = (
     const fail = (error: NodemailerError) => {
       finish()
       connection.close()
-      const silent = content.readableEnded && error.responseCode === undefined
-      reject(silent ? new Unconfirmed('The mail server did not answer.', { cause: error }) : error)
+      const isUnconfirmed = content.readableEnded && error.responseCode === undefined
+      if (isUnconfirmed) reject(new Unconfirmed('The mail server did not respond.', { cause: error }))
+      else reject(error)
     }
-    const timeOut = () =>
-      fail(Object.assign(new Error('The mail server took too long.'), { code: 'ETIMEDOUT' }))
+    const timeOut = () => fail(Object.assign(new Error('The mail server timed out.'), { code: 'ETIMEDOUT' }))
     const timers = [setTimeout(timeOut, timeoutMs)]
-    // After the drain another process may claim the delivery, so the server must not get the rest of the message.
-    const onDrain = () =>
-      timers.push(setTimeout(() => (content.readableEnded ? timeOut() : connection.close()), DRAIN_MS))
+    // After the drain another process may claim the delivery, so the server must not receive the rest of the
+    // message.
+    const endDrain = () => {
+      if (content.readableEnded) timeOut()
+      else connection.close()
+    }
+    const onDrain = () => timers.push(setTimeout(endDrain, DRAIN_MS))
     draining.addEventListener('abort', onDrain)
     const send = () =>
       connection.send({ from: message.from, to: message.to }, content, (error, info) => {
@@ -74,13 +88,18 @@ const sendToServer = (
       })
     connection.on('error', fail)
     connection.connect((error) => {
-      if (error) fail(error)
-      else if (auth) connection.login(auth, (refused) => (refused ? fail(refused) : send()))
-      else send()
+      if (error) return fail(error)
+      if (!auth) return send()
+      connection.login(auth, (refused) => {
+        if (refused) fail(refused)
+        else send()
+      })
     })
   })
 
-/** Writes a message as an .eml file named after its event, whole or not at all. */
+/**
+ * Writes a message to an .eml file that is named after its event. The file appears only when it is complete.
+ */
 const writeToFolder = async (folder: string, { eventId, content }: Message): Promise<string> => {
   const name = `${eventId}.eml`
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -89,62 +108,106 @@ const writeToFolder = async (folder: string, { eventId, content }: Message): Pro
   return `250 written to ${name}`
 }
 
-/** Makes the function that deletes messages from the folder. What a mail server accepted can't be deleted. */
+/**
+ * Creates the function that deletes the .eml files of events. Messages that a mail server has accepted stay.
+ */
 export const deleteMessagesFrom =
   (target: MailTarget) =>
   async (eventIds: string[]): Promise<void> => {
     if (!('folder' in target)) return
-    // A full disk, or a kill, leaves the beginning of a message.
+    // A full disk or a crash may have left an incomplete file.
     const names = eventIds.flatMap((id) => [`${id}.eml`, `.${id}.eml`])
     await Promise.all(names.map((name) => rm(join(target.folder, name), { force: true })))
   }
 
-const NO_ANSWER = { status: null, response: null }
+const NO_RESPONSE = { status: null, response: null }
 
-/** Whether the server refused the message or its recipient, and not our connection, login or sender. */
-const isOfTheMessage = ({ code, command }: NodemailerError) =>
-  code === 'EMESSAGE' || (code === 'EENVELOPE' && command !== 'MAIL FROM')
+/**
+ * A refusal that does not concern the message. `for now`: the server temporarily refuses all messages.
+ * `account`: the server refuses the connection or the account.
+ */
+export type Refusal = 'for now' | 'account'
 
-/** Why a message was not sent. Permanent when the server refused it for good (5xx), or may have accepted it. */
-const failureOf = (error: NodemailerError | Unconfirmed): Result => {
-  if (error instanceof Unconfirmed)
-    return { ...NO_ANSWER, error: 'unconfirmed', permanent: true, cause: error.cause }
-  const { code = '', originalCode, responseCode, response = '', permanent = false } = error
-  // nodemailer takes any digits at the start of an answer for a code.
-  const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
-  // No cause for the log: a server's answer may name the recipient. It is kept as the response.
-  const answer = { status, response: keptText(response) }
-  if (code === 'EDNS') return { ...answer, error: 'dns', cause: error }
-  if (code === 'ETLS') return { ...answer, error: 'tls', cause: error }
-  if (responseCode !== undefined)
-    return { ...answer, error: 'smtp_status', permanent: permanent && isOfTheMessage(error) }
-  // nodemailer itself refuses such an address.
-  if (code === 'EENVELOPE') return { ...answer, error: 'unsendable', permanent: true }
-  return { ...answer, error: failureClass({ code: originalCode ?? code }) }
+interface MailResult extends Result {
+  refusal?: Refusal | undefined
 }
 
-const send = async (event: NotificationRequested, options: MailOptions): Promise<Result> => {
+export type MailOutcome = MailResult & Outcome
+
+/**
+ * Matches the replies that are about the account of the sender: login (530), policy and permission (5.7.x), a
+ * sending quota (5.4.5), and a mailbox (5.2.x), which may be the mailbox of the sender.
+ */
+const ACCOUNT_REPLY = /^(530|5\d\d[ -]#?5\.(7\.\d+|4\.5|2\.\d+))\b/
+
+/**
+ * Classifies a refusal. Returns undefined if the server refused the message or its recipient, or did not
+ * respond.
+ */
+const classifyRefusal = (error: NodemailerError): Refusal | undefined => {
+  const { code, command, responseCode, response = '', permanent } = error
+  if (responseCode === undefined) return code === 'EAUTH' ? 'account' : undefined
+  const isDeferred = responseCode >= 400 && responseCode < 500
+  if (responseCode === 421 || (isDeferred && command !== 'DATA')) return 'for now'
+  if (!permanent) return undefined
+  const isOfTheMessage = code === 'EMESSAGE' || (code === 'EENVELOPE' && command !== 'MAIL FROM')
+  return !isOfTheMessage || ACCOUNT_REPLY.test(response) ? 'account' : undefined
+}
+
+/**
+ * Describes why a message was not sent. The failure is permanent if the server has rejected the message
+ * (5xx), or may have accepted it.
+ */
+const describeFailure = (error: NodemailerError | Unconfirmed): MailResult => {
+  if (error instanceof Unconfirmed)
+    return { ...NO_RESPONSE, error: 'unconfirmed', permanent: true, cause: error.cause }
+  const { code = '', originalCode, responseCode, response = '', permanent = false } = error
+  // nodemailer interprets any digits at the start of a response as its code.
+  const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
+  const refusal = classifyRefusal(error)
+  const received = { status, response: cutText(response), refusal }
+  if (code === 'EDNS') return { ...received, error: 'dns', cause: error }
+  if (code === 'ETLS') return { ...received, error: 'tls', cause: error }
+  // The log gets no cause, because the response of the server may contain the address of the recipient.
+  if (responseCode !== undefined)
+    return { ...received, error: 'smtp_status', permanent: permanent && refusal === undefined }
+  // nodemailer itself rejects the address.
+  if (code === 'EENVELOPE') return { ...received, error: 'unsendable', permanent: true }
+  return { ...received, error: classifyFailure({ code: originalCode ?? code }) }
+}
+
+const send = async (
+  event: NotificationRequested,
+  digest: DigestEntries | undefined,
+  options: MailOptions,
+): Promise<MailResult> => {
   let message: Message
   try {
-    message = await composeMessage(event, options)
+    message = await composeMessage(event, { ...options, digest })
   } catch (cause) {
-    return { ...NO_ANSWER, error: 'unsendable', permanent: true, cause }
+    return { ...NO_RESPONSE, error: 'unsendable', permanent: true, cause }
   }
   try {
     const { target } = options
     const response = await ('folder' in target
       ? writeToFolder(target.folder, message)
       : sendToServer(target.server, message, options))
-    // nodemailer succeeds on a 2xx alone.
-    return { status: 250, response: keptText(response), error: null }
+    // nodemailer succeeds only after a 2xx response.
+    return { status: 250, response: cutText(response), error: null }
   } catch (error) {
-    // The folder is ours.
-    if ('folder' in options.target) return { ...NO_ANSWER, error: 'ours', cause: error }
-    return failureOf(error as NodemailerError | Unconfirmed)
+    // A failure to write to the folder is an internal error.
+    if ('folder' in options.target) return { ...NO_RESPONSE, error: 'internal', cause: error }
+    return describeFailure(error as NodemailerError | Unconfirmed)
   }
 }
 
-export const notifyUser = ({ body, traceparent }: Webhook, options: MailOptions): Promise<Outcome> => {
+/** Makes one attempt to send a notification. Rejects only if the entries of a digest cannot be read. */
+export const notifyUser = async (
+  { body, traceparent }: Webhook,
+  options: MailOptions,
+): Promise<MailOutcome> => {
   const span = { name: 'send e-mail', status: 'leadwire.smtp.status_code', clock: options.clock }
-  return timeAttempt(traceparent, span, () => send(NotificationRequested.decode(body), options))
+  const event = NotificationRequested.decode(body)
+  const digest = event.subject === DIGEST ? await options.listDigestEntries(event.eventId) : undefined
+  return timeAttempt(traceparent, span, () => send(event, digest, options))
 }

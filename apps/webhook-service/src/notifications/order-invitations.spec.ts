@@ -6,15 +6,13 @@ const { running, start, publish, list } = startMailing()
 
 const invitation = () => notification({ requestedAt: '2026-06-01T08:00:00.000001Z' })
 
-/** A later message of an invitation. */
+/** Builds a later message of an invitation. */
 const later = ({ eventId, leadReference }: ReturnType<typeof notification>, sequence: number, change = {}) =>
   notification({
-    ...{
-      leadReference,
-      invitationId: eventId,
-      sequence,
-      requestedAt: `2026-06-01T08:00:0${sequence}.000001Z`,
-    },
+    leadReference,
+    invitationId: eventId,
+    sequence,
+    requestedAt: `2026-06-01T08:00:0${sequence}.000001Z`,
     ...change,
   })
 
@@ -27,10 +25,10 @@ const makeDue = () =>
 const statuses = async () =>
   Object.fromEntries((await list()).map(({ delivery }) => [delivery!.eventId, delivery!.status]))
 
-test('a message that waits is cancelled when a later one of its invitation to the same user is stored', async () => {
+test('a waiting message is cancelled when a later message of its invitation to the same user is stored', async () => {
   let refusals = 2
   const { mails } = await start({
-    onRcptTo: (_address, _session, done) => (refusals-- > 0 ? done(reply(451, 'Come back')) : done()),
+    onContent: () => (refusals-- > 0 ? reply(451, 'Come back') : undefined),
   })
   const [stale, of] = [invitation(), invitation()]
   await publish(stale, of)
@@ -40,9 +38,9 @@ test('a message that waits is cancelled when a later one of its invitation to th
   const cancelled = later(stale, 1, { subject: 'appointment.cancelled' })
   const { leadReference } = stale
   const others = [
-    // To another user.
+    // A message to another user.
     later(of, 1, { userId: 6 }),
-    // Of the same lead.
+    // Other messages about the same lead.
     notification({ leadReference, subject: 'assigned', date: undefined }),
     notification({ leadReference, subject: 'callback' }),
   ]
@@ -51,7 +49,9 @@ test('a message that waits is cancelled when a later one of its invitation to th
   expect(await makeDue()).toHaveLength(2)
   await eventually(async () =>
     expect(await statuses()).toEqual({
-      ...{ [stale.eventId]: 'cancelled', [cancelled.eventId]: 'delivered', [of.eventId]: 'delivered' },
+      [stale.eventId]: 'cancelled',
+      [cancelled.eventId]: 'delivered',
+      [of.eventId]: 'delivered',
       ...Object.fromEntries(others.map(({ eventId }) => [eventId, 'delivered'])),
     }),
   )
@@ -59,7 +59,7 @@ test('a message that waits is cancelled when a later one of its invitation to th
   const { delivery } = (await list()).find((each) => each.delivery!.eventId === stale.eventId)!
   expect(delivery).toMatchObject({ status: 'cancelled', attemptCount: 1, nextAttemptAt: undefined })
 
-  // A retry that is requested sends nothing either.
+  // A manual attempt does not send the cancelled message either.
   await running.service.client.retryNotification({ accountId: 1, notificationId: delivery!.id })
   await eventually(async () =>
     expect(
@@ -71,7 +71,7 @@ test('a message that waits is cancelled when a later one of its invitation to th
   expect(mails).toHaveLength(5)
 })
 
-test('a message waits while an earlier one of its invitation is in flight, and holds up no other', async () => {
+test('a message waits for an earlier message of its invitation, and delays no other message', async () => {
   const held: (() => void)[] = []
   let begun = 0
   const { mails } = await start({
@@ -103,7 +103,7 @@ test('a message waits while an earlier one of its invitation is in flight, and h
   expect(found.map(({ delivery }) => delivery!.attemptCount)).toEqual([1, 1, 1, 1])
 })
 
-test('of changes that follow at once the last one is the last message', async () => {
+test('after several quick changes, the last message shows the last change', async () => {
   const { mails } = await start({
     onMailFrom: (_address, _session, done) => void setTimeout(done, Math.random() * 50),
   })

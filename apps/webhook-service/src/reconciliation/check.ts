@@ -1,18 +1,18 @@
-import { CheckResponse, isUuid, type NextBatch, Unexplained } from '@leadwire/contracts'
-import { statement } from '@leadwire/service-kit'
-import { validate } from '../arguments'
-import { isReceiving, STATUSES, shownStatus, UNCLAIMED } from '../delivery-sql'
+import { CheckResponse, type NextBatch, Unexplained } from '@leadwire/contracts'
+import { type Database, statement } from '@leadwire/service-kit'
+import { computeLatestAttempt } from '../delivery/claim/reset-future-attempts'
+import { isReceiving, isUnclaimed, renderStatus, STATUSES } from '../delivery-sql'
 import type { Dependencies, Operation } from '../operation'
 
-/** Events, or endpoints with open deliveries, that one call reads. */
+/** How many events, or endpoints with open deliveries, one call checks. */
 const BATCH = 1000
 /** How long an attempt may be overdue while no attempt of its endpoint is in flight. */
 const OVERDUE_MS = 120_000
-/** How much longer than the schedule's longest pause a delivery may wait: an attempt ends before its pause starts. */
-const BEYOND_MS = 60_000
-/** How long the deliveries of an enabled endpoint may stay held while nothing moves them. */
+/** How long the deliveries of an enabled endpoint may stay held if no loop updates them. */
 const OUT_OF_SYNC_MS = 1_800_000
-/** Deliveries of an endpoint, in the order of claims: a valid claim is among them. */
+/** How long a stored event may wait for its deliveries. */
+const FAN_OUT_WITHIN_MS = 30_000
+/** How many deliveries of an endpoint are checked for a valid claim, starting with the longest due. */
 const PER_ENDPOINT = 50
 
 interface EventRow extends Record<(typeof COUNTS)[number], number> {
@@ -20,34 +20,45 @@ interface EventRow extends Record<(typeof COUNTS)[number], number> {
   accountId: number
   leadReference: string | null
   createdAt: string
-  /** How many deliveries the event was stored with; null where that was not recorded. */
+  /** How many deliveries the fan-out created. Null before the fan-out, or if this number was not recorded. */
   fanOut: number | null
+  /** How many deliveries the event has. */
   found: number
 }
 
 const COUNTS = ['inFlight', 'pending', 'held', 'delivered', 'exhausted', 'cancelled'] as const
 
-// Counted event by event: without hash joins PostgreSQL would compare each event with the counts of all others.
-const countOf = (condition: string) => `
-  WITH wanted AS MATERIALIZED (SELECT id, account_id, lead_reference, created_at, fan_out FROM events WHERE ${condition})
+/**
+ * SQL: the events that match a condition, with the numbers of their deliveries by status. `:claimMs` is the
+ * length of a claim in milliseconds. The lateral join counts event by event. With a grouped subquery,
+ * PostgreSQL would compare each event with the counts of all others, because hash joins are forbidden.
+ */
+const selectCounts = (condition: string) => `
+  WITH wanted AS MATERIALIZED (
+    SELECT id, account_id, lead_reference, created_at, fan_out FROM events WHERE ${condition}
+  )
   SELECT id, account_id AS "accountId", lead_reference AS "leadReference", created_at AS "createdAt",
     fan_out AS "fanOut", counted.*
   FROM wanted CROSS JOIN LATERAL (
-    SELECT count(*)::int AS found, count(*) FILTER (WHERE state = 'pending' AND NOT ${UNCLAIMED})::int AS "inFlight",
+    SELECT count(*)::int AS found,
+      count(*) FILTER (WHERE state = 'pending' AND NOT ${isUnclaimed(':claimMs::int')})::int AS "inFlight",
       ${STATUSES.map((status) => `count(*) FILTER (WHERE state = '${status}')::int AS ${status}`)}
     FROM (
-      SELECT claimed_until, ${shownStatus('d.status', 'p')} AS state
+      SELECT claimed_until, ${renderStatus('d.status', 'p')} AS state
       FROM deliveries d JOIN endpoints p ON p.id = d.endpoint_id WHERE d.event_id = wanted.id
     ) of_event
   ) counted ORDER BY id`
 
-const eventsById = statement<EventRow>('count-deliveries')`${countOf('id = ANY ($1::uuid[])')}`
-const nextEvents = statement<EventRow>('count-next-deliveries')`
-  ${countOf(`id > $1 ORDER BY id LIMIT ${BATCH}`)}`
+const countById = statement<EventRow>('count-deliveries')`${selectCounts('id = ANY (:eventIds::uuid[])')}`
+const countNext = statement<EventRow>('count-next-deliveries')`
+  ${selectCounts(`id > :after ORDER BY id LIMIT ${BATCH}`)}`
 
-/** One statement writes an event and its deliveries. Deliveries are only removed when they are old. */
-const checked = (rows: EventRow[], keptMs: number) => {
-  // By the machine's clock, with a minute for its difference from the database's.
+/**
+ * Adds up the counts of events, and finds events whose deliveries do not match the number that their fan-out
+ * recorded. An old event may have fewer deliveries, because old deliveries are pruned.
+ */
+const compare = (rows: EventRow[], keptMs: number) => {
+  // Uses the clock of this machine, with a margin of a minute for its difference from the database's clock.
   const keptSince = Number.isFinite(keptMs) ? new Date(Date.now() - keptMs + 60_000).toISOString() : undefined
   const findings = rows
     .filter(({ createdAt, fanOut, found }) => {
@@ -56,36 +67,82 @@ const checked = (rows: EventRow[], keptMs: number) => {
     })
     .map(({ id: eventId, accountId, leadReference, createdAt: since, fanOut, found }) =>
       Unexplained.fromPartial({
-        ...{ kind: 'deliveries_missing', accountId, eventId, since },
+        kind: 'deliveries_missing',
+        accountId,
+        eventId,
+        since,
         leadReference: leadReference ?? undefined,
-        detail: `The event was stored with ${fanOut} deliveries and has ${found}.`,
+        detail: `The fan-out recorded ${fanOut} deliveries of the event, but ${found} exist.`,
       }),
     )
   const counts = COUNTS.map((name) => [name, rows.reduce((sum, row) => sum + row[name], 0)])
   return { counts: Object.fromEntries(counts), findings, keptSince }
 }
 
-/** Which of these events of leads or notifications are stored, how their deliveries stand, and what is wrong. */
-const checkEvents = async ({ database, notifications, keptMs }: Dependencies, eventIds: string[]) => {
-  validate({ event_ids: eventIds.every(isUuid) || 'must be UUIDs' })
-  const found = await Promise.all([database, notifications].map((tables) => eventsById(tables, eventIds)))
+/**
+ * Checks events and notifications by their ids. Returns which of them are stored, the numbers of their
+ * deliveries by status, and the problems found.
+ */
+const checkEvents = async (
+  { database, notifications, keptMs, claimMs }: Dependencies,
+  eventIds: string[],
+) => {
+  const found = await Promise.all([
+    countById(database, { eventIds, claimMs: claimMs.webhooks }),
+    countById(notifications, { eventIds, claimMs: claimMs.notifications }),
+  ])
   const rows = found.flat()
-  return CheckResponse.fromPartial({ storedEventIds: rows.map(({ id }) => id), ...checked(rows, keptMs) })
+  return CheckResponse.fromPartial({ storedEventIds: rows.map(({ id }) => id), ...compare(rows, keptMs) })
 }
+
+const findOverdueFanOuts = statement<Unexplained>('find-overdue-fan-outs')`
+  SELECT 'fan_out_overdue' AS kind, q.account_id AS "accountId", e.lead_reference AS "leadReference",
+    q.event_id AS "eventId", q.queued_at AS since,
+    'The event is stored, and its deliveries have not been created yet.' AS detail
+  FROM fan_out_queue q JOIN events e ON e.id = q.event_id
+  WHERE q.queued_at < now() - ${FAN_OUT_WITHIN_MS} * interval '1 ms'
+    AND q.account_id = coalesce(:accountId::bigint, q.account_id)
+  ORDER BY q.queued_at LIMIT ${BATCH}`
 
 type DeliveryRow = { status: string; endpointId: number } & (Unexplained | { kind: null })
 
-/** The first open deliveries of the endpoint `p` that have the status `o.status`. */
-const first = (condition: string, order: string, limit: number) => `
+interface FirstRows {
+  condition: string
+  order: 'ASC' | 'DESC'
+  limit: number
+}
+
+/**
+ * SQL: the first open deliveries of the endpoint `p` that have the status `o.status` and match a condition.
+ */
+const selectFirst = ({ condition, order, limit }: FirstRows) => `
   SELECT account_id, lead_reference, event_id, id, next_attempt_at, claimed_until FROM deliveries d
   WHERE d.status = o.status AND d.endpoint_id = p.id AND d.next_attempt_at IS NOT NULL AND ${condition}
   ORDER BY d.next_attempt_at ${order} LIMIT ${limit}`
 
-// A loose index scan: one probe for each endpoint with open deliveries of a status. OFFSET 0 keeps PostgreSQL from reading all endpoints.
-// While an attempt of the endpoint is in flight, what is due there waits for it, perhaps for long.
-const nextDeliveries = statement<DeliveryRow>('check-deliveries')`
+const FIRST_DUE = selectFirst({
+  condition: `o.status = 'pending' AND d.next_attempt_at < :dueBefore AND p.updated_at < :dueBefore`,
+  order: 'ASC',
+  limit: PER_ENDPOINT,
+})
+const FIRST_HELD = selectFirst({
+  condition: `o.status = 'held' AND p.updated_at < :heldBefore
+    AND NOT EXISTS (SELECT FROM endpoint_syncs s WHERE s.endpoint_id = p.id AND s.queued_at >= :heldBefore)`,
+  order: 'ASC',
+  limit: 1,
+})
+const LAST_BEYOND = selectFirst({
+  condition: `o.status = 'pending' AND d.next_attempt_at > :latest`,
+  order: 'DESC',
+  limit: 1,
+})
+
+// A loose index scan: one probe for each endpoint with open deliveries of a status. OFFSET 0 keeps PostgreSQL
+// from reading all endpoints. While an attempt of the endpoint is in flight, its due deliveries may wait for
+// that attempt, so they are not overdue.
+const checkDeliveries = statement<DeliveryRow>('check-deliveries')`
   WITH RECURSIVE open AS (
-    SELECT $1::text AS status, $2::bigint AS endpoint_id
+    SELECT :status::text AS status, :endpointId::bigint AS endpoint_id
     UNION ALL
     SELECT following.* FROM open before CROSS JOIN LATERAL (
       SELECT d.status, d.endpoint_id FROM deliveries d
@@ -98,59 +155,84 @@ const nextDeliveries = statement<DeliveryRow>('check-deliveries')`
   FROM page o
   LEFT JOIN LATERAL (
     SELECT * FROM endpoints p
-    WHERE id = o.endpoint_id AND ${isReceiving('p')} AND account_id = coalesce($3::bigint, account_id) OFFSET 0
+    WHERE id = o.endpoint_id AND ${isReceiving('p')} AND account_id = coalesce(:accountId::bigint, account_id) OFFSET 0
   ) p ON true
   LEFT JOIN LATERAL (
-    SELECT 'delivery_overdue' AS kind, 'It is due, and is not attempted.' AS detail, overdue.*
+    SELECT 'delivery_overdue' AS kind, 'The delivery is due, and no attempt is made.' AS detail, overdue.*
     FROM (
-      SELECT *, bool_or(claimed_until BETWEEN now() AND now() + $4::bigint * interval '1 ms') OVER () AS busy
-      FROM (${first(`o.status = 'pending' AND d.next_attempt_at < $5 AND p.updated_at < $5`, 'ASC', PER_ENDPOINT)}) due
+      SELECT *, bool_or(claimed_until BETWEEN now() AND now() + :claimMs::bigint * interval '1 ms') OVER () AS busy
+      FROM (${FIRST_DUE}) due
     ) overdue
-    WHERE busy IS NOT TRUE OR claimed_until > now() + $4::bigint * interval '1 ms'
+    WHERE busy IS NOT TRUE OR claimed_until > now() + :claimMs::bigint * interval '1 ms'
     UNION ALL
-    SELECT 'delivery_held', 'It is held, and its endpoint is enabled.', held.*, NULL FROM (
-      ${first(
-        `o.status = 'held' AND p.updated_at < $6
-        AND NOT EXISTS (SELECT FROM endpoint_syncs s WHERE s.endpoint_id = p.id AND s.queued_at >= $6)`,
-        'ASC',
-        1,
-      )}
-    ) held
+    SELECT 'delivery_held', 'The delivery is held, but its endpoint is enabled.', held.*, NULL
+    FROM (${FIRST_HELD}) held
     UNION ALL
-    SELECT 'delivery_beyond_schedule', 'It is due later than the schedule can say.', beyond.*, NULL FROM (
-      ${first(`o.status = 'pending' AND d.next_attempt_at > $7`, 'DESC', 1)}
-    ) beyond
+    SELECT 'delivery_beyond_schedule', 'The delivery is due later than the schedule allows.', beyond.*, NULL
+    FROM (${LAST_BEYOND}) beyond
   ) found ON true
   ORDER BY 1, 2`
 
+const NO_EVENT = '00000000-0000-0000-0000-000000000000'
+
+/** Checks the next batch of events. If `accountId` is given, counts only the events of this account. */
+const checkNextEvents = async (
+  tables: Database,
+  {
+    accountId,
+    after,
+    claimMs,
+    keptMs,
+  }: { accountId: number | undefined; after: string; claimMs: number; keptMs: number },
+) => {
+  const found = await countNext(tables, { after: after || NO_EVENT, claimMs })
+  const counted = found.filter((row) => accountId === undefined || row.accountId === accountId)
+  // Ends with the first batch that is not full. New events get higher ids, so the check would never reach an
+  // empty batch while events arrive.
+  const isEnd = found.length < BATCH
+  return CheckResponse.fromPartial({
+    ...compare(counted, keptMs),
+    after: isEnd ? undefined : found.at(-1)!.id,
+  })
+}
+
 /**
- * Checks the next events, of which those of an account count, or the open deliveries of the next endpoints. Of these some will not be
- * attempted though their endpoint is enabled: overdue while no attempt of the endpoint is in flight, due later than the schedule allows,
- * or held. The first of an endpoint stand for all of them.
+ * Checks the next batch of events, or of endpoints with open deliveries. Finds deliveries of enabled
+ * endpoints that will not be attempted: deliveries that are overdue while no attempt of the endpoint is in
+ * flight, deliveries that are due later than the schedule allows, and deliveries that are still held. Reports
+ * only the first such deliveries of each endpoint.
  */
 const checkNext = async (
-  { database, notifications, clock, keptMs, longestPauseMs, claimMs: claims }: Dependencies,
+  dependencies: Dependencies,
   { what, notifications: areNotifications, accountId, after }: NextBatch,
 ) => {
+  const { database, notifications, clock, keptMs, claimMs: claims } = dependencies
   const tables = areNotifications ? notifications : database
-  if (what === 'events') {
-    validate({ after: after === '' || isUuid(after) || 'must be a UUID' })
-    const found = await nextEvents(tables, after || '00000000-0000-0000-0000-000000000000')
-    const ofAccount = found.filter((row) => accountId === undefined || row.accountId === accountId)
-    return CheckResponse.fromPartial({ ...checked(ofAccount, keptMs), after: found.at(-1)?.id })
-  }
-  const [, status = '', endpointId = 0] = /^(held|pending) (\d{1,15})$/.exec(after) ?? []
   const claimMs = claims[areNotifications ? 'notifications' : 'webhooks']
-  const at = (ms: number) => new Date(clock.now().getTime() + ms)
-  const times = [at(-claimMs - OVERDUE_MS), at(-OUT_OF_SYNC_MS), at(longestPauseMs + claimMs + BEYOND_MS)]
-  const rows = await nextDeliveries(tables, status, endpointId, accountId ?? null, claimMs, ...times)
+  if (what === 'events') return checkNextEvents(tables, { accountId, after, claimMs, keptMs })
+  const [, status = '', endpointId = 0] = /^(held|pending) (\d{1,15})$/.exec(after) ?? []
+  const before = (ms: number) => new Date(clock.now().getTime() - ms)
+  const rows = await checkDeliveries(tables, {
+    status,
+    endpointId,
+    accountId: accountId ?? null,
+    claimMs,
+    dueBefore: before(claimMs + OVERDUE_MS),
+    heldBefore: before(OUT_OF_SYNC_MS),
+    latest: computeLatestAttempt(dependencies, claimMs),
+  })
+  const isFirst = after === ''
+  const fanOuts = isFirst ? await findOverdueFanOuts(tables, { accountId: accountId ?? null }) : []
   const last = rows.at(-1)
   return CheckResponse.fromPartial({
-    findings: rows.flatMap((row) => (row.kind === null ? [] : Unexplained.fromPartial(row))),
+    findings: [
+      ...fanOuts.map((row) => Unexplained.fromPartial(row)),
+      ...rows.flatMap((row) => (row.kind === null ? [] : Unexplained.fromPartial(row))),
+    ],
     after: last && `${last.status} ${last.endpointId}`,
   })
 }
 
-/** Checks these events, or the next batch. Throws invalid. */
+/** Checks the events of the request, or the next batch. */
 export const check: Operation<'check'> = (dependencies, { eventIds, next }) =>
   next ? checkNext(dependencies, next) : checkEvents(dependencies, eventIds)

@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { connectDatabase, createLifecycle, createLogger, type Lifecycle } from '@leadwire/service-kit'
-import { eventually, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { eventually, gate, type Receiver, startNats, startReceiver, type TestNats } from '@leadwire/test-kit'
 import { openDoors, startService } from '../service.fixture'
 import { createPruneEvents } from './prune-events'
 
 const DAY_MS = 24 * 3_600_000
 
+let nats: TestNats
 let doors: Awaited<ReturnType<typeof openDoors>>
 let receiver: Receiver
 let lifecycle: Lifecycle
 
+beforeAll(async () => {
+  nats = await startNats()
+})
+afterAll(() => nats.stop())
 beforeEach(async () => {
-  doors = await openDoors()
+  doors = await openDoors({ nats })
   receiver = await startReceiver()
   lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 })
@@ -33,7 +38,7 @@ const daysPass = async (days: number, schema = 'public') => {
   await doors.rows(`UPDATE ${schema}.deliveries SET updated_at = updated_at - $1::interval`, by)
 }
 
-// A service starts with a round.
+// The service prunes when it starts.
 const prune = async () => {
   const began = Date.now() / 1000
   const service = await start()
@@ -75,23 +80,31 @@ const fill = async (service: Service) => {
   await testEndpoint(service, 6)
   await eventually(async () =>
     expect(await kept()).toEqual({
-      ...{ [DELIVERED!]: ['delivered'], [EXHAUSTED!]: ['exhausted'], [HELD!]: ['held'], [NOBODYS!]: [] },
-      ...{ [MIXED!]: ['delivered', 'exhausted'], [SAMPLE]: ['delivered'] },
+      [DELIVERED!]: ['delivered'],
+      [EXHAUSTED!]: ['exhausted'],
+      [HELD!]: ['held'],
+      [NOBODYS!]: [],
+      [MIXED!]: ['delivered', 'exhausted'],
+      [SAMPLE]: ['delivered'],
     }),
   )
 }
 
-test('what is delivered goes after 30 days, what is exhausted and samples after 90, and what is open never', async () => {
+test('delivered deliveries are removed after 30 days, exhausted ones and samples after 90, and open ones never', async () => {
   const service = await start()
   await fill(service)
   await service.stop()
   await daysPass(29.9)
   expect(await prune()).toBe(0)
   await daysPass(0.2)
-  // Delivery and event of one, an event without deliveries, and a delivery of the mixed one.
+  // Removes a delivered delivery with its event, an event without deliveries, and a delivery of the mixed
+  // event.
   expect(await prune()).toBe(4)
   expect(await kept()).toEqual({
-    ...{ [EXHAUSTED!]: ['exhausted'], [HELD!]: ['held'], [MIXED!]: ['exhausted'], [SAMPLE]: ['delivered'] },
+    [EXHAUSTED!]: ['exhausted'],
+    [HELD!]: ['held'],
+    [MIXED!]: ['exhausted'],
+    [SAMPLE]: ['delivered'],
   })
   await daysPass(59.8)
   expect(await prune()).toBe(0)
@@ -100,7 +113,7 @@ test('what is delivered goes after 30 days, what is exhausted and samples after 
   expect(await kept()).toEqual({ [HELD!]: ['held'] })
 })
 
-test('a deleted endpoint goes with its last delivery, and not before 90 days', async () => {
+test('a deleted endpoint is removed with its last delivery, and not before 90 days', async () => {
   const service = await start()
   receiver.answerWith({ status: 500 })
   const [kept, unused, used] = [
@@ -113,13 +126,13 @@ test('a deleted endpoint goes with its last delivery, and not before 90 days', a
     expect(await doors.rows("SELECT id FROM deliveries WHERE status = 'exhausted'")).toHaveLength(2)
     expect(await doors.rows('SELECT endpoint_id FROM endpoint_hours')).toHaveLength(2)
   })
-  const answered = gate()
-  receiver.answerWith({ status: 500, after: answered.opened })
+  const mayRespond = gate()
+  receiver.answerWith({ status: 500, after: mayRespond.opened })
   await doors.publish(doors.event(3))
   await eventually(() => expect(receiver.requests).toHaveLength(3))
   for (const [accountId, { id: endpointId }] of [[2, unused] as const, [3, used] as const])
     await service.client.deleteWebhookEndpoint({ accountId, endpointId })
-  answered.open()
+  mayRespond.open()
   const failing = () => doors.rows('SELECT endpoint_id::int AS id FROM endpoint_failures ORDER BY 1')
   await eventually(async () => expect(await failing()).toEqual([{ id: kept.id }, { id: used.id }]))
   await service.stop()
@@ -138,7 +151,45 @@ test('a deleted endpoint goes with its last delivery, and not before 90 days', a
   expect(await failing()).toEqual([{ id: kept.id }])
 })
 
-test('a delivery that was held for long is kept for 30 days from its end', async () => {
+test('deliveries of lead.erased are kept outside the log, even after their endpoint was removed', async () => {
+  const service = await start()
+  const { id: endpointId } = await service.endpoint(1, receiver.url, { types: ['lead.erased'] })
+  const erased = doors.event(1, { type: 'lead.erased' })
+  await doors.publish(doors.event(1), erased)
+  const listReceivers = async ({ client }: Service) =>
+    client.listEventReceivers({ accountId: 1, eventId: erased.eventId })
+  await eventually(async () =>
+    expect(await listReceivers(service)).toMatchObject({
+      stored: true,
+      receivers: [{ endpointId, status: 'delivered', deliveredAt: expect.stringMatching(/Z$/) }],
+    }),
+  )
+  const found = await listReceivers(service)
+  await service.client.deleteWebhookEndpoint({ accountId: 1, endpointId })
+  await service.stop()
+  await daysPass(90.1)
+  await doors.rows(`UPDATE endpoints SET deleted_at = deleted_at - interval '91 days'`)
+  // Removes the other event.
+  expect(await prune()).toBe(1)
+  const rows = () => doors.rows('SELECT id, number, kept_at::text, xmin FROM events')
+  const left = await rows()
+  expect(left).toMatchObject([{ id: erased.eventId, number: null, kept_at: 'infinity' }])
+  expect(await doors.rows('SELECT id FROM endpoints')).toEqual([])
+  expect(await prune()).toBe(0)
+  expect(await rows()).toEqual(left)
+
+  const later = await start()
+  expect(await listReceivers(later)).toEqual(found)
+  const deliveryId = found.receivers[0]!.deliveryId
+  expect(await later.client.retrieveDelivery({ accountId: 1, deliveryId })).toMatchObject({
+    delivery: { status: 'delivered' },
+    attempts: [{ status: 200 }],
+  })
+  expect(await later.client.listEvents({ accountId: 1, types: [], limit: 10 })).toMatchObject({ events: [] })
+  await later.stop()
+})
+
+test('a delivery that was held for a long time is kept for 30 days after its end', async () => {
   const service = await start()
   const { id } = await service.endpoint(1, receiver.url, { enabled: false })
   await doors.publish(doors.event(1))
@@ -164,7 +215,7 @@ const database = (schema: string) =>
     `search_path = ${schema}`,
   ])
 
-// `count` events with two deliveries each; of every third the second is open.
+// Inserts `count` events with two deliveries each. For every third event, the second delivery is open.
 const fillTables = (count: number, schema = 'public') =>
   doors.rows(
     `WITH stored AS (
@@ -184,7 +235,7 @@ const nothing = async () => undefined
 test.each([
   'public',
   'notifications',
-])('in %s it prunes in batches, one process at a time, and reads what stays once', async (schema) => {
+])('prunes %s in batches, one process at a time, and reads remaining events once', async (schema) => {
   await (await start()).stop()
   await fillTables(30, schema)
   const copies = [1, 2].map(
@@ -199,7 +250,7 @@ test.each([
     }
   }
   await Promise.all(copies.map(rounds))
-  // The last batch of one may have met the lock of the other.
+  // The last batch of one process may have done nothing, because the other process held the lock.
   await rounds(copies[0]!)
   expect(rows).toBe(20 * 3 + 10)
   const state = () =>
@@ -214,7 +265,7 @@ test.each([
   expect(await state()).not.toEqual(left)
 })
 
-test('young events are not read', async () => {
+test('recent events are not read', async () => {
   await (await start()).stop()
   await fillTables(5)
   await doors.rows(
@@ -229,13 +280,13 @@ test('young events are not read', async () => {
   }
   expect(await read()).toBe(0)
   expect((await createPruneEvents(database('public'), KEPT, nothing).batch()).more).toBe(false)
-  // A connection reports what it has read when it ends.
+  // A connection reports its statistics when it ends.
   await lifecycle.stop()
   await eventually(async () => expect(await read()).toBeGreaterThan(0))
   expect(await read()).toBeLessThan(20)
 })
 
-test('a row that an erasure has locked is left for the next run', async () => {
+test('a row that an erasure has locked is pruned by the next run', async () => {
   await (await start()).stop()
   await fillTables(2)
   const { batch: copy } = createPruneEvents(database('public'), KEPT, nothing)

@@ -1,32 +1,44 @@
 import { type Database, type Pruned, statement } from '@leadwire/service-kit'
 import type { Dependencies } from '../operation'
 
-/** Events that one transaction reads, and deliveries that it removes. An event may have a hundred. */
+/**
+ * How many events one transaction reads, and how many deliveries it removes. An event may have many
+ * deliveries.
+ */
 const BATCH = { events: 200, deliveries: 1000 }
 
-// One process at a time, in each schema.
+// One process at a time prunes a schema.
 const lockPruning = statement<{ locked: boolean }>('lock-pruning')`
   SELECT pg_try_advisory_xact_lock(hashtextextended('prune ' || current_schema(), 0)) AS locked`
 
-// By now(): PostgreSQL does not end an index search by clock_timestamp(). Events that an erasure has locked are skipped until the next
-// run, which starts an hour before the last event of this one: the index has entries of removed events until it is vacuumed.
-const findOld = statement<{ id: string; since: string }>('find-old-events')`
+// Uses now(), because PostgreSQL cannot limit an index search by clock_timestamp(). Skips events that an
+// erasure has locked; a later run prunes them. Each run starts an hour before the last event of the previous
+// run. It does not start earlier, because the index has the entries of removed events until it is vacuumed.
+const lockOld = statement<{ id: string; since: string }>('find-old-events')`
   SELECT id, coalesce(kept_at, created_at) AS since FROM events
-  WHERE coalesce(kept_at, created_at) >= coalesce($1::timestamptz - $4::int * interval '1 hour', '-infinity')
-    AND coalesce(kept_at, created_at) < now() - $2::bigint * interval '1 ms'
-  ORDER BY coalesce(kept_at, created_at) LIMIT $3
+  WHERE coalesce(kept_at, created_at) >= coalesce(:from::timestamptz - :overlapHours::int * interval '1 hour', '-infinity')
+    AND coalesce(kept_at, created_at) < now() - :shortestMs::bigint * interval '1 ms'
+  ORDER BY coalesce(kept_at, created_at) LIMIT :limit
   FOR UPDATE SKIP LOCKED`
 
-/** How long a delivery d of an event e is kept. */
-const KEPT = `CASE WHEN d.status = 'exhausted' OR e.sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'`
-/** A delivery that no attempt will change. */
+/** SQL: how long the delivery `d` of the event `e` is kept after its end. */
+const KEPT = `CASE WHEN d.status = 'exhausted' OR e.sample THEN :exhaustedMs::bigint ELSE :doneMs::bigint END
+  * interval '1 ms'`
+/** SQL: whether no further attempt of the delivery `d` is scheduled. */
 const IS_DONE = `d.status IN ('delivered', 'cancelled', 'exhausted') AND d.manual_at IS NULL`
+/** SQL: whether the delivery `d` of the event `e` may be removed. */
+const IS_OLD = `${IS_DONE} AND d.updated_at < clock_timestamp() - ${KEPT}`
+/**
+ * SQL: whether the receipt of an erasure lists the deliveries of the event `e`. Such deliveries are never
+ * removed.
+ */
+const IS_OF_RECEIPT = `(e.type = 'lead.erased' AND NOT e.sample)`
 
 const deleteDeliveries = statement('delete-old-deliveries')`
   WITH old AS MATERIALIZED (
     SELECT d.id FROM events e JOIN deliveries d ON d.event_id = e.id
-    WHERE e.id = ANY ($1::uuid[]) AND ${IS_DONE} AND d.updated_at < clock_timestamp() - ${KEPT}
-    ORDER BY d.id LIMIT $4
+    WHERE e.id = ANY (:ids::uuid[]) AND NOT ${IS_OF_RECEIPT} AND ${IS_OLD}
+    ORDER BY d.id LIMIT :limit
     FOR UPDATE OF d SKIP LOCKED
   ), attempts_of_old AS (
     DELETE FROM attempts WHERE delivery_id = ANY (ARRAY (SELECT id FROM old))
@@ -35,36 +47,50 @@ const deleteDeliveries = statement('delete-old-deliveries')`
 
 const deleteEvents = statement<{ id: string }>('delete-old-events')`
   DELETE FROM events e
-  WHERE id = ANY ($1::uuid[]) AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
-    AND created_at < clock_timestamp() - CASE WHEN sample THEN $2::bigint ELSE $3::bigint END * interval '1 ms'
+  WHERE id = ANY (:ids::uuid[]) AND NOT ${IS_OF_RECEIPT}
+    AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+    AND created_at < clock_timestamp()
+      - CASE WHEN sample THEN :exhaustedMs::bigint ELSE :doneMs::bigint END * interval '1 ms'
   RETURNING id`
 
-// An event that stays is read again when its first delivery may be removed: once in the shortest of the retentions, as long as one is
-// open or may be delivered by a manual attempt.
+// Removes the event from the log of its account, as if it were pruned. With this `kept_at`, no run reads the
+// event again.
+const keepReceipts = statement('keep-receipts')`
+  UPDATE events e SET number = NULL, kept_at = 'infinity'
+  WHERE id = ANY (:ids::uuid[]) AND ${IS_OF_RECEIPT}
+    AND created_at < clock_timestamp() - :doneMs::bigint * interval '1 ms'
+    AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id AND NOT (${IS_OLD}))`
+
+// Postpones the events that cannot be removed yet. Such an event is read again as soon as its first delivery
+// may be removed. If all its deliveries are open, the event is read again after the shorter retention.
 const keepEvents = statement('keep-events')`
   UPDATE events SET kept_at = k.at
   FROM (
     SELECT e.id, least(clock_timestamp(), min(
       CASE WHEN d.id IS NULL OR ${IS_DONE} THEN coalesce(d.updated_at, e.created_at) + ${KEPT} END
-    ) - $4::bigint * interval '1 ms') AS at
+    ) - :shortestMs::bigint * interval '1 ms') AS at
     FROM events e LEFT JOIN deliveries d ON d.event_id = e.id
-    WHERE e.id = ANY ($1::uuid[])
+    WHERE e.id = ANY (:ids::uuid[])
     GROUP BY e.id
   ) k
-  WHERE events.id = k.id AND k.at >= clock_timestamp() - $4::bigint * interval '1 ms'`
+  WHERE events.id = k.id AND k.at >= clock_timestamp() - :shortestMs::bigint * interval '1 ms'`
 
-// The outbox has read them long before.
+// The outbox reads a dead letter within minutes, so an old dead letter is no longer needed.
 const deleteDeadLetters = statement('delete-dead-letters')`
   DELETE FROM dead_letters WHERE event_id = ANY (ARRAY (
-    SELECT event_id FROM dead_letters WHERE recorded_at < now() - $1::bigint * interval '1 ms'
-    ORDER BY recorded_at LIMIT $2))`
+    SELECT event_id FROM dead_letters WHERE recorded_at < now() - :keptMs::bigint * interval '1 ms'
+    ORDER BY recorded_at LIMIT :limit))`
 
-// Nothing shows a deleted endpoint but its deliveries. With it go its sealed secrets and headers.
+// A deleted endpoint is needed only while its deliveries can be shown. Receipts show only the id of an
+// endpoint. Deleting the row also deletes its encrypted secrets and headers.
 const deleteEndpoints = statement('delete-old-endpoints')`
   WITH old AS MATERIALIZED (
     SELECT id FROM endpoints p
-    WHERE deleted_at < now() - $1::bigint * interval '1 ms' AND NOT EXISTS (SELECT FROM deliveries WHERE endpoint_id = p.id)
-    ORDER BY deleted_at LIMIT $2
+    WHERE deleted_at < now() - :keptMs::bigint * interval '1 ms' AND NOT EXISTS (
+      SELECT FROM deliveries d JOIN events e ON e.id = d.event_id
+      WHERE d.endpoint_id = p.id AND NOT ${IS_OF_RECEIPT}
+    )
+    ORDER BY deleted_at LIMIT :limit
     FOR UPDATE SKIP LOCKED
   ), hours_of_old AS (
     DELETE FROM endpoint_hours WHERE endpoint_id = ANY (ARRAY (SELECT id FROM old))
@@ -73,19 +99,31 @@ const deleteEndpoints = statement('delete-old-endpoints')`
   )
   DELETE FROM endpoints WHERE id = ANY (ARRAY (SELECT id FROM old))`
 
-const ageOfOldest = statement<{ age: number }>('oldest-event')`
+const readOldestAge = statement<{ age: number }>('oldest-event')`
   SELECT extract(epoch FROM clock_timestamp() - coalesce(kept_at, created_at))::float8 AS age
-  FROM events ORDER BY coalesce(kept_at, created_at) LIMIT 1`
+  FROM events WHERE coalesce(kept_at, created_at) < 'infinity' ORDER BY coalesce(kept_at, created_at) LIMIT 1`
 
-/** `batch` removes old deliveries with their attempts, and events and deleted endpoints without any. Open deliveries stay. */
+interface Retentions {
+  /** How long delivered and cancelled deliveries are kept after their end. */
+  doneMs: number
+  /** How long exhausted deliveries and samples are kept after their end. */
+  exhaustedMs: number
+}
+
+/**
+ * Creates the pruning of events and deliveries. A batch removes old deliveries with their attempts, and then
+ * events and deleted endpoints that have no deliveries left. Open deliveries are never removed, and neither
+ * are the deliveries of `lead.erased`, because receipts show them.
+ */
 export const createPruneEvents = (
   database: Database,
-  // How long deliveries are kept once they are done: delivered and cancelled ones; exhausted ones and those of samples.
-  { doneMs, exhaustedMs }: { doneMs: number; exhaustedMs: number },
+  { doneMs, exhaustedMs }: Retentions,
   deleteMessages: Dependencies['deleteMessages'],
   limits = BATCH,
 ) => {
-  const firstMs = Math.min(doneMs, exhaustedMs)
+  const shortestMs = Math.min(doneMs, exhaustedMs)
+  const longestMs = Math.max(doneMs, exhaustedMs)
+  /** The time of the last event of the previous batch. */
   let from: string | null = null
   let overlapHours = 1
 
@@ -93,25 +131,33 @@ export const createPruneEvents = (
     const { last, ...pruned } = await database.transaction(async (tx) => {
       const [lock] = await lockPruning(tx)
       if (!lock!.locked) return { rows: 0, more: false, last: from }
-      const events = await findOld(tx, from, firstMs, limits.events, overlapHours)
-      const given = [events.map(({ id }) => id), exhaustedMs, doneMs]
-      const deliveries = await deleteDeliveries(tx, ...given, limits.deliveries)
-      const removed = await deleteEvents(tx, ...given)
-      // Without its event no erasure finds a message.
+      const events = await lockOld(tx, { from, shortestMs, overlapHours, limit: limits.events })
+      const values = { ids: events.map(({ id }) => id), exhaustedMs, doneMs, shortestMs }
+      const deliveries = await deleteDeliveries(tx, { ...values, limit: limits.deliveries })
+      const removed = await deleteEvents(tx, values)
+      // Deletes the .eml files now, because an erasure finds them only through their events.
       await deleteMessages(removed.map(({ id }) => id))
-      keepEvents.send(tx, ...given, firstMs)
-      deleteDeadLetters.send(tx, exhaustedMs, limits.events)
-      deleteEndpoints.send(tx, Math.max(doneMs, exhaustedMs), limits.events)
+      keepReceipts.send(tx, values)
+      keepEvents.send(tx, values)
+      deleteDeadLetters.send(tx, { keptMs: exhaustedMs, limit: limits.events })
+      deleteEndpoints.send(tx, { keptMs: longestMs, limit: limits.events })
+      // If the limit of deliveries was reached, the next batch reads the same events again.
       const isWhole = deliveries.length < limits.deliveries
+      const lastSince = isWhole ? events.at(-1)?.since : undefined
       return {
         rows: deliveries.length + removed.length,
         more: events.length === limits.events || !isWhole,
-        last: (isWhole && events.at(-1)?.since) || from,
+        last: lastSince ?? from,
       }
     })
     from = last
     overlapHours = pruned.more ? 0 : 1
     return pruned
   }
-  return { batch, oldestAge: async () => (await ageOfOldest(database))[0]?.age ?? 0 }
+
+  const oldestAge = async (): Promise<number> => {
+    const [oldest] = await readOldestAge(database)
+    return oldest?.age ?? 0
+  }
+  return { batch, oldestAge }
 }

@@ -13,12 +13,12 @@ afterAll(async () => {
   await doors.close()
 })
 
-test('an attempt that is recorded while its event is removed leaves nothing behind', async () => {
-  const rowsOf = (table: string) => doors.rows<{ id: string }>(`SELECT * FROM ${table}`)
+test('an attempt that is recorded while its event is removed leaves no rows', async () => {
+  const readRows = (table: string) => doors.rows<{ id: string }>(`SELECT * FROM ${table}`)
   await service.endpoint(1, 'http://127.0.0.1:1/', { enabled: false })
   const event = doors.event(1)
   await doors.publish(event)
-  await eventually(async () => expect(await rowsOf('deliveries')).toHaveLength(1))
+  await eventually(async () => expect(await readRows('deliveries')).toHaveLength(1))
   await doors.rows('BEGIN')
   await doors.rows('UPDATE deliveries SET attempt_count = 1')
   await doors.rows(
@@ -30,17 +30,17 @@ test('an attempt that is recorded while its event is removed leaves nothing behi
   )
   await doors.rows('COMMIT')
   await removed
-  for (const table of ['events', 'deliveries', 'attempts']) expect(await rowsOf(table)).toEqual([])
+  for (const table of ['events', 'deliveries', 'attempts']) expect(await readRows(table)).toEqual([])
 })
 
-test('an event that is stored after its lead was removed goes with the account', async () => {
+test('an event that is stored after its lead was removed is removed with the account', async () => {
   const event = doors.event(2)
   await service.client.removeLeadEvents({ accountId: 2, leadReferences: [event.leadReference] })
   await doors.publish(event)
-  const rowsOf = (table: string) => doors.rows(`SELECT FROM ${table} WHERE account_id = 2`)
-  await eventually(async () => expect(await rowsOf('events')).toHaveLength(1))
+  const readRows = (table: string) => doors.rows(`SELECT FROM ${table} WHERE account_id = 2`)
+  await eventually(async () => expect(await readRows('events')).toHaveLength(1))
   await eventually(async () =>
     expect(await service.client.removeAccount({ accountId: 2 })).toEqual({ done: true }),
   )
-  for (const table of ['events', 'event_counters']) expect(await rowsOf(table)).toEqual([])
+  for (const table of ['events', 'event_counters']) expect(await readRows(table)).toEqual([])
 })

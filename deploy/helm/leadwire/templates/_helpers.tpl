@@ -4,7 +4,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* The services by the names of their values: each one's name, port, secret settings, and what it reads of `settings`. */}}
+{{- /* The services by the keys of their values: name, port, secrets, and the names read from `settings`. */}}
 {{- define "leadwire.services" -}}
 gateway:
   name: gateway
@@ -34,7 +34,7 @@ webhooks:
   shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE, IDEMPOTENCY_RETENTION, NATS_REPLICAS]
 {{- end }}
 
-{{- /* Takes (list $ COMPONENT), as all below that name none. */}}
+{{- /* Takes (list $ COMPONENT), as do all templates below that name no parameters. */}}
 {{- define "leadwire.selectorLabels" -}}
 {{- $ := index . 0 -}}
 app.kubernetes.io/name: {{ $.Chart.Name }}
@@ -52,13 +52,13 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 
 {{- define "leadwire.image" -}}
 {{- $ := index . 0 -}}
-{{- $repository := required "image.repository is needed: where the images are, such as registry.example.com/leadwire" $.Values.image.repository -}}
+{{- $repository := required "image.repository is needed: the address of the images, such as registry.example.com/leadwire" $.Values.image.repository -}}
 {{ $repository }}/{{ index . 1 }}:{{ $.Values.image.tag | default $.Chart.AppVersion }}
 {{- end }}
 
 {{- /* Takes $. */}}
 {{- define "leadwire.publicUrl" -}}
-{{ required "publicUrl is needed: where clients reach the API, such as https://leads.example.com" .Values.publicUrl | trimSuffix "/" }}
+{{ required "publicUrl is needed: the address at which clients reach the API, such as https://leads.example.com" .Values.publicUrl | trimSuffix "/" }}
 {{- end }}
 
 {{- /* Takes $. */}}
@@ -66,7 +66,10 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{ get (urlParse (include "leadwire.publicUrl" .)) "hostname" | lower }}
 {{- end }}
 
-{{- /* The settings of a service that are no secrets, as YAML; empty ones are left out. Takes (list $ KEY), a key of leadwire.services. */}}
+{{- /*
+The non-secret settings of a service, as YAML. Leaves out empty settings. Takes (list $ KEY), with a key of
+leadwire.services.
+*/}}
 {{- define "leadwire.settings" -}}
 {{- $ := index . 0 }}
 {{- $key := index . 1 }}
@@ -85,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- else if eq $key "files" }}
 {{- $_ := required "files.settings.S3_ENDPOINT is needed: the object store, such as https://s3.eu-west-2.amazonaws.com" $values.settings.S3_ENDPOINT }}
 {{- else if eq $key "webhooks" }}
-{{- $_ := required "webhooks.settings.SMTP_FROM is needed: whom messages come from, such as Leadwire <leads@example.com>" $values.settings.SMTP_FROM }}
+{{- $_ := required "webhooks.settings.SMTP_FROM is needed: the sender of messages, such as Leadwire <leads@example.com>" $values.settings.SMTP_FROM }}
 {{- end }}
 {{- $defaults := dict }}
 {{- range $service.shared }}
@@ -94,7 +97,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- if eq $key "leads" }}
 {{- $_ := set $defaults "ASSETS_URL" (printf "%s/assets" $url) }}
 {{- end }}
-{{- /* Beside NAME_FILE a service refuses NAME. */}}
+{{- /* A service refuses NAME together with NAME_FILE. */}}
 {{- $inFiles := list }}
 {{- range (include "leadwire.podValues" (list $ $values) | fromYaml).extraEnv }}
 {{- $inFiles = append $inFiles (trimSuffix "_FILE" .name) }}
@@ -106,7 +109,7 @@ helm.sh/chart: {{ printf "%s-%s" $.Chart.Name $.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{- /* What is given as values: name and value of each, as YAML. Takes $. */}}
+{{- /* The secrets that are given as values: name and value of each, as YAML. Takes $. */}}
 {{- define "leadwire.givenSecrets" -}}
 {{- range $name, $secret := .Values.secrets }}
 {{- if $secret.value }}
@@ -135,7 +138,7 @@ TLS_SERVER_NAME: {{ $.Values.tls.serverName | quote }}
 {{- end }}
 {{- end }}
 
-{{- /* `pods` with what a service has in place of it, as YAML without empty values. Takes (list $ VALUES). */}}
+{{- /* `pods` with a service's replacements, as YAML without empty values. Takes (list $ VALUES). */}}
 {{- define "leadwire.podValues" -}}
 {{- $own := index . 1 }}
 {{- $pod := dict }}
@@ -147,7 +150,10 @@ TLS_SERVER_NAME: {{ $.Values.tls.serverName | quote }}
 {{- toYaml $pod }}
 {{- end }}
 
-{{- /* A ServiceAccount, unless the values of the pod name one that exists. Takes a dict: `root`, `component`, `pod`, `name`, `annotations`. */}}
+{{- /*
+A ServiceAccount, unless the values of the pod name an existing one. Takes a dict: `root`, `component`, `pod`,
+`name`, `annotations`.
+*/}}
 {{- define "leadwire.serviceAccount" }}
 {{- if dig "create" true .pod.serviceAccount }}
 ---
@@ -163,7 +169,9 @@ automountServiceAccountToken: false
 {{- end }}
 {{- end }}
 
-{{- /* The environment of a container, as YAML. A setting in extraEnv takes the place of the chart's. Takes the dict of leadwire.pod. */}}
+{{- /*
+The environment of a container, as YAML. A setting in extraEnv replaces the chart's. Takes the dict of leadwire.pod.
+*/}}
 {{- define "leadwire.env" -}}
 {{- $ := .root }}
 {{- $args := . }}
@@ -197,19 +205,19 @@ automountServiceAccountToken: false
 {{- /*
 A pod's metadata and spec. Takes a dict:
 root       $
-component  what its labels name
-pod        of leadwire.podValues
-name       of its container and its image
-account    the ServiceAccount that is made for it; without it, it has that of the namespace
+component  the component that its labels name
+pod        the output of leadwire.podValues
+name       the name of its container and its image
+account    the ServiceAccount that is made for it; without it, the pod uses that of the namespace
 configMap  the ConfigMap of its settings
 settings   further settings by name
 secrets    names of `secrets` by setting
-given      the Secret that has those given as values
-sum        text whose change replaces the pod
-volumes    further ones by mount path
+given      the Secret that has the secrets given as values
+sum        a text; if it changes, the pod is replaced
+volumes    further volumes by mount path
 spec       further fields of the pod
 container  further fields of its container
-It keeps to the profile `restricted` of Pod Security. Images know no other user than root that may not run.
+The pod complies with the profile `restricted` of Pod Security, which does not allow the user root.
 */}}
 {{- define "leadwire.pod" -}}
 {{- $ := .root }}

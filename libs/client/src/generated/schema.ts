@@ -13,9 +13,9 @@ export interface paths {
         };
         /**
          * Get leads
-         * @description Leads, newest first, 20 a page. Every page costs the same, however deep. A page past the end is empty.
+         * @description Returns leads, newest first, 20 per page. All pages cost the same. A page past the end is empty.
          *
-         *     Filters can be combined. A response looks at 10,000 leads at most, so it may have fewer than asked for and a `next_cursor` all the same: `next_cursor` is null at the end alone. With filters `total` stops at 10,000 (`total_capped`). With `cursor` the response has `data` and `next_cursor`; following the cursors repeats no lead and leaves out none while others are created. With `updated_since`, and sorted by `updated_at`, changes are shown when none can come before them any more. With any parameter beside `page`, or another spelling of one such as `status[]`, an unknown or repeated one is refused.
+         *     Filters can be combined. With filters, a response searches at most 10,000 leads. Such a response may have fewer leads than requested and still have a `next_cursor`, which is null only at the end. `total` then counts only the matches among the searched leads, and `total_capped` is true if more leads may match. With `cursor`, the response has only `data` and `next_cursor`. Reading by cursor neither repeats nor skips a lead, even if leads are created meanwhile. With `updated_since` or `sort=updated_at`, the list shows a change only once all earlier changes are visible, so that a cursor never misses one. This may take a moment. Unknown parameters are ignored, unless the query also has one of the parameters listed here other than `page`, or a misspelling of one such as `status[]`. In that case, every unknown or repeated parameter is a 422.
          *
          *     Needs a token with the scope `leads:read` or `leads`.
          */
@@ -23,7 +23,7 @@ export interface paths {
         put?: never;
         /**
          * Create a lead
-         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's address, browser and device are detected from the request. A publishable token needs an `Origin` that it names, and is answered with the `reference` alone.
+         * @description Creates a lead with its customer and sends the Lead Created webhook. The visitor's IP address, browser and device are detected from the request. With a publishable token, the request needs an `Origin` that the token allows, the body is limited to 64 KiB, and the response has only the `reference`. Such a request cannot set `user_id`, a `status` other than `open`, or the `referrer` `Existing Customer` (422).
          *
          *     Needs a token with the scope `leads:create` or `leads`.
          */
@@ -73,7 +73,7 @@ export interface paths {
         head?: never;
         /**
          * Update a lead
-         * @description Changes what is given and leaves the rest. `{}` changes nothing. With If-Match nothing is changed unless the lead still has this ETag.
+         * @description Updates the fields in the request. Omitted fields keep their values. `{}` changes nothing. With If-Match, the update applies only if the current ETag matches; otherwise the response is 412.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -89,7 +89,7 @@ export interface paths {
         };
         /**
          * List appointments
-         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * @description Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
          *
          *     Needs a token with the scope `leads:read` or `leads`.
          */
@@ -97,7 +97,7 @@ export interface paths {
         put?: never;
         /**
          * Schedule an appointment
-         * @description The status of the lead does not change by it.
+         * @description Scheduling does not change the status of the lead.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * List callbacks
-         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * @description Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
          *
          *     Needs a token with the scope `leads:read` or `leads`.
          */
@@ -125,7 +125,7 @@ export interface paths {
         put?: never;
         /**
          * Schedule a callback
-         * @description The status of the lead does not change by it.
+         * @description Scheduling does not change the status of the lead.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -165,7 +165,7 @@ export interface paths {
         };
         /**
          * List attachments
-         * @description Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * @description Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
          *
          *     Needs a token with the scope `leads:read` or `leads`.
          */
@@ -173,16 +173,16 @@ export interface paths {
         put?: never;
         /**
          * Attach a file
-         * @description The format of a file is detected from its content, and its name must have an extension of that format:
+         * @description Attaches a file to a lead. The format of the file is detected from its content. The file name must have an extension of the detected format. Extensions and contents of the formats:
          *
-         *     - .jpg, .jpeg, .png, .gif: what starts with the signature of the format.
+         *     - .jpg (also .jpeg, .jpe, .jfif, .jif, .pjpeg, .pjp), .png, .gif: the file starts with the signature of the format.
          *     - .svg: XML whose first element is svg, in UTF-8, UTF-16 with a byte order mark, or an encoding that it declares.
-         *     - .pdf: what starts with %PDF-, behind white space or up to 1,024 bytes that are no text.
-         *     - .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. Its content_type names the
-         *       charset, unless it is UTF-8.
-         *     - .xlsx, .docx: a workbook or a document, by the main part of the archive, without macros and without a password.
+         *     - .pdf: the file starts with %PDF-, after optional white space or up to 1,024 bytes that are not text.
+         *     - .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. `content_type`
+         *       names the charset, unless it is UTF-8.
+         *     - .xlsx, .docx: an archive whose main part is a workbook or a document, without macros and without a password.
          *
-         *     What is refused says why. A file input that was left empty is ignored. Parts in base64 or quoted-printable are decoded.
+         *     If a file is refused, the error states the reason. A file input that was left empty (no file name and no bytes) is ignored. A named file without bytes is refused. Parts in base64 or quoted-printable are decoded.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -205,7 +205,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel an appointment
-         * @description It stays in the lists. A second cancellation gets the same answer and sends no message.
+         * @description Cancels the appointment, which stays in the list of the lead. Repeating the request returns the same response and sends no message.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -214,7 +214,7 @@ export interface paths {
         head?: never;
         /**
          * Reschedule an appointment
-         * @description Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled appointment is refused (422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -233,7 +233,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a callback
-         * @description It stays in the lists. A second cancellation gets the same answer and sends no message.
+         * @description Cancels the callback, which stays in the list of the lead. Repeating the request returns the same response and sends no message.
          *
          *     Needs a token with the scope `leads`.
          */
@@ -242,7 +242,7 @@ export interface paths {
         head?: never;
         /**
          * Reschedule a callback
-         * @description Changes what is given and leaves the rest; the status of the lead too. What was cancelled can not be changed (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled callback is refused (422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -258,7 +258,7 @@ export interface paths {
         };
         /**
          * Read a user's calendar
-         * @description The address is the secret. Appointments and callbacks of the last 90 days (the newest 100 of each) and of the future (the next 250 of each), without those that were cancelled or whose lead was erased.
+         * @description Returns the calendar of a user. The URL is the secret: no token is needed. The calendar has the user's name. Each entry has its kind, time and duration, the lead's name and reference, and the customer's name, telephone number, email address and postcode. The calendar covers appointments and callbacks of the last 90 days (the newest 100 of each) and of the future (the next 250 of each), except cancelled entries and entries of erased leads.
          */
         get: operations["readCalendar"];
         put?: never;
@@ -279,8 +279,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a visitor's lead
-         * @description Creates a lead with its customer, quotes and items, all or nothing, and sends the Lead Created webhook. A lead may have 20 quotes, 250 items in all, and an event of 1,000,000 bytes (the webhook with its image records, as it is sent to be delivered), unless the operator has set other limits: beyond them the answer is 422, with the limit.
+         * Create a visitor lead
+         * @description Creates a lead with its customer, quotes and items, and sends the Lead Created webhook. The request creates everything or nothing. By default, a lead may have 20 quotes with 250 items in total, and its event (the webhook body with all image records) may have 1,000,000 bytes. The operator can set other limits. Beyond a limit, the response is a 422 that states the limit.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -301,8 +301,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create or change up to 100 leads
-         * @description Each is created as POST /manage/leads does, or with an `external_id` created or changed as PUT /manage/leads/external does. A lead that is refused has its errors in the answer, and the others are written all the same. Leads with one `external_id` are written one after the other.
+         * Create or update up to 100 leads
+         * @description Creates each lead like POST /manage/leads. A lead with an `external_id` is created or updated as with PUT /manage/leads/external. The response lists the errors of refused leads. All other leads are still written. Leads with the same `external_id` are written one after the other.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -322,8 +322,8 @@ export interface paths {
         };
         get?: never;
         /**
-         * Create or change a lead by your own id
-         * @description Creates a lead with this external id and sends Lead Created, or changes the lead that has it and sends `lead.updated`. What changes nothing sends nothing. Requests with one id at once make one lead. The erasure of a lead frees its id. With If-Match nothing is written unless the lead has this ETag; `*`: unless there is one.
+         * Create or update a lead by external ID
+         * @description Creates a lead with this external ID and sends Lead Created, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -344,7 +344,7 @@ export interface paths {
         };
         /**
          * Retrieve a lead with its attributes
-         * @description What Retrieve Lead shows, with what only the management interface knows of the lead.
+         * @description Returns the lead as in Retrieve Lead, with `external_id`, `attributes` and `duplicate_of`.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -366,7 +366,7 @@ export interface paths {
         };
         /**
          * List a lead's suspected duplicates
-         * @description Leads whose customer has the same e-mail address, the same telephone number, or the same name and postcode, and that were created at most `DUPLICATE_WINDOW` (90 days) before or after this one: the newest 20, newest first. A new lead is found within seconds, an erased one never.
+         * @description Returns the leads whose customer has the same email address, telephone number, or name and postcode, and which were created within `DUPLICATE_WINDOW` (default 90 days) before or after this lead. Newest first, at most 20. A new lead appears within seconds. Erased leads never appear.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -390,7 +390,7 @@ export interface paths {
         put?: never;
         /**
          * Mark a lead as a duplicate
-         * @description Sets the status `duplicate` and links the lead to another, which may not be a duplicate itself. With null the link goes, and the status is again what it was, unless it was changed meanwhile.
+         * @description Sets the status `duplicate` and links the lead to the original, which must not be a duplicate itself. With `"reference": null`, removes the link and restores the previous status, unless the status was changed in the meantime.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -410,9 +410,9 @@ export interface paths {
         };
         /**
          * List a lead's history
-         * @description Who created and changed a lead, when and how.
+         * @description Returns who created and changed a lead, with the time and the changed fields.
          *
-         *     Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         *     Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -436,7 +436,7 @@ export interface paths {
         put?: never;
         /**
          * Erase a lead's personal data
-         * @description For good, from every store: at once from the lead itself, within a minute from everywhere else. Number, reference, status, value and times stay, texts are empty. What is still to be delivered of the lead is cancelled. Nothing of the lead changes afterwards (409). Asked again, the answer is the same receipt.
+         * @description Permanently erases the personal data of a lead from every store: at once from the lead, and within a minute from all other stores. The number, reference, status, value and times remain. Texts become empty. Pending deliveries of the lead are cancelled. Later changes to the lead are refused (409). Repeating the request returns the same receipt.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -455,8 +455,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Retrieve the receipt of a lead's erasure
-         * @description 404 for a lead whose erasure was not requested.
+         * Retrieve the receipt for an erasure
+         * @description Returns the receipt. The response is 404 if no erasure of the lead was requested.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -477,8 +477,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export all that is held of a lead
-         * @description At most 1000 records of its history, appointments, callbacks and attachments each, 100 events of each kind with 500 deliveries, and 8 MB of their bodies.
+         * Export all data of a lead
+         * @description Returns at most 1,000 records each of the history, appointments, callbacks and attachments. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -499,8 +499,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export all that is held of a person
-         * @description Every lead of the account whose customer has this `email`, or this `phone` as a telephone or mobile number, also with an extension or beside other numbers. Newest first, at most 20 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * Export all data of a person
+         * @description Returns every lead whose customer has this `email`, or this `phone` as a telephone or mobile number, even if the stored field also has an extension or other numbers. Send exactly one of the two parameters. Newest first, up to 20 leads per response. Pass `next_cursor` as `cursor` to get the next leads.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -532,7 +532,7 @@ export interface paths {
         head?: never;
         /**
          * Update the account
-         * @description Changes what is given and leaves the rest.
+         * @description Updates the fields in the request. Omitted fields keep their values.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -548,7 +548,7 @@ export interface paths {
         };
         /**
          * Retrieve the last reconciliation
-         * @description What the check came to that goes over new leads, their events and open deliveries each minute. A finding stays until a later check explains it.
+         * @description Returns the result of the last check. A check runs every minute and covers new leads, their events and open deliveries. A finding remains until a later check no longer confirms the finding.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -570,7 +570,11 @@ export interface paths {
         };
         /**
          * List users
-         * @description Needs a token with the scope `manage:read` or `manage`.
+         * @description Returns the users of the account, without removed users.
+         *
+         *     Oldest first, up to `limit` per response. Pass `next_cursor` as `cursor` to get the next records.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listUsers"];
         put?: never;
@@ -594,7 +598,7 @@ export interface paths {
         };
         /**
          * Retrieve a user
-         * @description Also one that was removed.
+         * @description Returns a user, even if the user was removed.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -603,7 +607,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a user
-         * @description The user is assigned to nothing more and gets no more notifications, and its e-mail is free for another one. Leads, appointments and callbacks that it was assigned to keep its id, by which it can still be retrieved.
+         * @description Removes a user. A removed user can no longer be assigned and gets no more notifications. A new user can have the same email address. Leads, appointments and callbacks keep the ID of the removed user. The user can still be retrieved by this ID.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -612,7 +616,7 @@ export interface paths {
         head?: never;
         /**
          * Update a user
-         * @description Changes what is given and leaves the rest. A removed user can not be changed (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. A removed user cannot be changed (422).
          *
          *     Needs a token with the scope `manage`.
          */
@@ -629,15 +633,15 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the address of a user's calendar
-         * @description A calendar that programs can subscribe to, with the user's appointments and callbacks. An address made before stops working.
+         * Create the calendar URL of a user
+         * @description Creates the URL of a calendar with the user's appointments and callbacks, for calendar programs to subscribe to. An earlier URL of the user stops working. The URL works until the user is removed or the URL is revoked. If the token of this request has an expiry, the URL also stops working when the token expires or is revoked.
          *
          *     Needs a token with the scope `manage`.
          */
         post: operations["createUserCalendar"];
         /**
-         * Revoke the address of a user's calendar
-         * @description It stops working at once.
+         * Revoke the calendar URL of a user
+         * @description The URL stops working at once.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -656,13 +660,17 @@ export interface paths {
         };
         /**
          * List tokens
-         * @description Needs a token with the scope `manage:read` or `manage`.
+         * @description Returns the records of all tokens, including revoked and expired tokens. The records do not contain the tokens themselves.
+         *
+         *     Oldest first, up to `limit` per response. Pass `next_cursor` as `cursor` to get the next records.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["listTokens"];
         put?: never;
         /**
          * Create a token
-         * @description A token can do no more than the one it is made with: it has none but its scopes, it expires no later, and what a test token makes is a test token.
+         * @description Creates a token. A new token cannot exceed the token that creates it: no wider scopes and no later expiry. A test token creates only test tokens. A test token is not a sandbox: it marks the leads that it creates as test leads, but can read and change live data within its scopes. To try things out without live data, use a second account.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -685,7 +693,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a token
-         * @description It stops working everywhere within a second.
+         * @description Revokes a token within a second, together with the calendar URLs that expire when the token expires. With `cascade`, also revokes everything else that the token created and that grants access. Webhook endpoints, users, images and leads remain. The audit log shows what the token changed.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -755,7 +763,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a webhook endpoint
-         * @description What is pending for it is cancelled. A token of one endpoint can disable it instead.
+         * @description Deletes a webhook endpoint and cancels its pending deliveries. A token that is restricted to one endpoint cannot delete the endpoint, but can disable it.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -764,7 +772,7 @@ export interface paths {
         head?: never;
         /**
          * Update a webhook endpoint
-         * @description Changes what is given and leaves the rest. When it is enabled, held deliveries are sent. A token of one endpoint changes `url`, `description`, `enabled` and `headers` only.
+         * @description Updates the fields in the request. Omitted fields keep their values. Enabling the endpoint also sends the deliveries that were held. A token that is restricted to one endpoint can change only `url`, `description`, `enabled` and `headers`.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -782,7 +790,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate a webhook endpoint's secret
-         * @description Until the overlap ends `X-SERVICE-Signature` is made with the old secret, and `webhook-signature` carries a signature of each; after it both are made with the new one alone. Rotated again meanwhile, the oldest secret keeps the header, and no old one lasts longer than the newest overlap: `0s` ends them all.
+         * @description Replaces the signing secret. During the `overlap`, `X-SERVICE-Signature` uses the old secret, and `webhook-signature` has one signature for each secret. After the overlap, both headers use only the new secret. If the secret is rotated again during an overlap, `X-SERVICE-Signature` continues to use the oldest secret, and no old secret signs beyond the newest overlap. An `overlap` of `0s` ends all old secrets at once.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -803,8 +811,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a sample to a webhook endpoint
-         * @description A sample (of a lead, `test` is 1 and ids are 0) of the `type`, or else of the first type that the endpoint subscribes to. It goes to this endpoint alone, signed, recorded and retried like any other. While the endpoint is disabled it is held.
+         * Send a test event to a webhook endpoint
+         * @description Sends a sample event of `type`. In the sample of a lead, `test` is 1 and IDs are 0. Only this endpoint receives the sample. The delivery is signed, recorded and retried like any other delivery. While the endpoint is disabled, the delivery is held.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -825,8 +833,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Attempt deliveries again
-         * @description One more attempt of every delivery of this endpoint that is of the `state`, ten a second, the oldest events first: a replay since a time, of what has a delivery. Retries keep their schedule, and a delivery whose retry is due is left to it. It continues in the background; the endpoint shows what is left (`recovery`). Disabling or deleting the endpoint ends it. Asked again, it asks for none twice.
+         * Retry the deliveries to a webhook endpoint
+         * @description Requests one manual attempt for each existing delivery that `state` selects (by default exhausted deliveries) and whose event was created at or after `since`. Only events that match the current `events`, `leads` and `filter` of the endpoint are included. Erased events are excluded. Ten attempts start per second, oldest events first. Retry schedules do not change. A delivery whose retry is already due, or whose attempt is running, gets no additional attempt. The recovery continues in the background: retrieve the endpoint to see the progress (`recovery`). Disabling or deleting the endpoint stops the recovery. Repeating the request adds no second attempt to a delivery that still waits for an attempt.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -848,7 +856,7 @@ export interface paths {
         put?: never;
         /**
          * Replay events
-         * @description Sends a range of the event log to this endpoint again, or for the first time: in the order of the log, a hundred a second at most, in the background, behind a hundred waiting attempts at most. An event with a delivery gets one more attempt, and its retries keep their schedule; a delivery whose retry is due is left to it. An event without one, such as one from before the endpoint existed, gets a delivery with all retries. The subscription as it is now decides which events match (`leads` and `filter` always, `events` unless `types` are given); erased events never do. Without a range it is everything that is kept; with a token of one endpoint, everything since the endpoint was created. One replay runs at a time at an endpoint: 409 otherwise. Disabling or deleting the endpoint cancels it. The answer waits 2 s at most for the count.
+         * @description Sends events from a range of the event log to this endpoint. `state` selects which events are sent: by default the events that were not delivered. The replay runs in the background, in the order of the log. It sends at most 100 events per second, and pauses while 100 attempts to the endpoint wait. An event that already has a delivery to the endpoint gets one manual attempt. The retry schedule of the delivery does not change. A delivery whose retry is already due, or whose attempt is running, gets no additional attempt. An event without a delivery, such as an event from before the endpoint existed, gets a delivery with all retries. The current subscription decides which events match: `leads` and `filter` always apply, and `events` applies unless `types` is set. Erased events never match. Without a range, the replay covers all stored events. With a token that is restricted to one endpoint, the replay starts no earlier than the creation of the endpoint, and `types` can name only subscribed types (otherwise 403). An endpoint can have only one running replay. A second request gets a 409, and so does a request for a disabled endpoint. Disabling or deleting the endpoint cancels the replay. The response is sent when all matching events are counted (`matched`), or after 2 s.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -868,7 +876,7 @@ export interface paths {
         };
         /**
          * Retrieve a replay
-         * @description How far it is. It is deleted some time after its end, as deliveries are (30 days).
+         * @description Returns the progress of a replay. A replay is deleted 30 days after its end, like deliveries.
          *
          *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
@@ -877,7 +885,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a replay
-         * @description What is enqueued is still sent. A replay that has ended stays as it is.
+         * @description Cancels a replay. Enqueued events are still sent. A replay that has ended does not change.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -897,8 +905,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a link to the console for one webhook endpoint
-         * @description For the operator of the receiver. The link can be opened once, within an hour. The console then shows this endpoint and its deliveries alone, for 8 hours. The link, and later its session, is a token of this endpoint among the tokens of the account: revoke it to end it. A token that expires within 9 hours can not create a link.
+         * Create a portal link for a webhook endpoint
+         * @description Creates a link to the console for the operator of the receiver. The link works once, within an hour. The console then shows only this endpoint and its deliveries, for 8 hours. The link, and later its session, is a token in the list of tokens: revoke this token to end access. A token that expires within 9 hours cannot create a link.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -920,7 +928,7 @@ export interface paths {
         put?: never;
         /**
          * Open a portal link
-         * @description Exchanges a portal link for the token of a session, once. The bearer token of the request is what the link has after `#portal=`.
+         * @description Exchanges a portal link for a session token. Works once for each link. Send the part of the link after `#portal=` as the bearer token.
          *
          *     Needs a token with the scope `portal-link`.
          */
@@ -939,7 +947,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show how webhook endpoints are doing
+         * List the health of webhook endpoints
          * @description Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
         get: operations["listWebhookEndpointHealth"];
@@ -959,8 +967,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show where webhooks come from
-         * @description For allow-lists of receivers. Check each webhook's signature all the same.
+         * List the source addresses of webhooks
+         * @description Returns the addresses that webhooks are sent from, for the allow-list of a receiver. Receivers must still verify the signature of each webhook.
          *
          *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
@@ -982,7 +990,7 @@ export interface paths {
         };
         /**
          * List deliveries
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created. A token of one endpoint gets those to this endpoint, whatever `endpoint_id` says. With `type`, `error` or `failed`, and with few digits of a reference, an answer reads 10,000 deliveries at most of each state: it may have fewer than asked for and a `next_cursor` all the same, and `total` counts among these.
+         * @description Newest first, 20 per page. `page` reaches only the first 10,000 records. If more records match, `total` is 10000 and `total_capped` is true. Use `cursor` to read all records, 100 per response. Reading by cursor returns no record twice, even if records are added meanwhile. A token that is restricted to one endpoint sees only the deliveries to this endpoint. A request with `type`, `error`, `failed` or the start of a `lead_reference` searches at most 10,000 deliveries of each status. Such a response may have fewer records than a full page and still have a `next_cursor`, which continues the search. `total` counts only the matches among the searched deliveries.
          *
          *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
@@ -1004,7 +1012,7 @@ export interface paths {
         };
         /**
          * Retrieve a delivery
-         * @description With every attempt that was made, and what each sends.
+         * @description Returns a delivery with all its attempts and the request that each attempt sends.
          *
          *     Needs a token with the scope `webhooks` or `manage:read` or `manage`.
          */
@@ -1027,8 +1035,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Attempt a delivery again
-         * @description One attempt at once, whatever the state of the delivery. It starts no new schedule and moves none. A conflict while an attempt is in flight or due, or when the endpoint is disabled or deleted.
+         * Retry a delivery
+         * @description Makes one attempt now, whatever the status of the delivery. The retry schedule does not change. The response is 409 if an attempt is in flight or already due, or if the endpoint is disabled or deleted.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -1048,7 +1056,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description The log of the account: every event that webhooks carry, in order, from a cursor. A reader is one loop that passes `next_cursor` as `after`: nothing ever appears behind a cursor. A page may be empty while its cursor has moved. With `wait` the response comes as soon as there is an event.
+         * @description Returns events from the event log of the account. The log has every event about a lead, in the order of `sequence`. To read the log, repeat the request with `next_cursor` as `after`. No event is ever added before a cursor that was returned. With `types`, a page may be empty although its `next_cursor` has advanced. With `wait`, the response is sent as soon as an event is available.
          *
          *     Needs a token with the scope `events:read` or `manage`.
          */
@@ -1070,7 +1078,7 @@ export interface paths {
         };
         /**
          * List notifications
-         * @description Newest first, 20 a page. Beyond 10,000 `total` is 10000 and `total_capped` true, and a later page is refused; with `cursor` all can be read, 100 at a time, and none twice while others are created.
+         * @description Newest first, 20 per page. `page` reaches only the first 10,000 records. If more records match, `total` is 10000 and `total_capped` is true. Use `cursor` to read all records, 100 per response. Reading by cursor returns no record twice, even if records are added meanwhile.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1092,7 +1100,7 @@ export interface paths {
         };
         /**
          * Retrieve a notification
-         * @description With every attempt that was made.
+         * @description Returns a notification with all its attempts.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1115,8 +1123,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Attempt a notification again
-         * @description One attempt at once, whatever its state: a user who got the message gets it twice. It starts no new schedule and moves none. A conflict while an attempt is in flight or due.
+         * Retry a notification
+         * @description Makes one attempt now, whatever the status of the notification. A user who has already received the message receives it again. The retry schedule does not change. The response is 409 if an attempt is in flight or already due.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1135,8 +1143,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was changed
-         * @description Who changed users, tokens, images and webhook endpoints, and asked for attempts, by the API or the command line. Leads have a history of their own. Newest first, at most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * List audit entries
+         * @description Returns the audit log: changes to the account, users, tokens, images and webhook endpoints, imports, manual delivery attempts, erasures, and exports of leads. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1158,7 +1166,7 @@ export interface paths {
         };
         /**
          * Export leads
-         * @description All leads with customer and quotes, or those that match the filters, oldest first: as lines of JSON, each a lead as GET /manage/leads/{reference} shows it, or as CSV with a header. Either can be imported again: leads with an `external_id` are then changed instead. A connection that breaks off says that the file is not complete. An account may have four exports at once.
+         * @description Returns all leads, or the leads that match the filters, with customer and quotes, oldest first. The format is NDJSON, with each lead as in GET /manage/leads/{reference}, or CSV with a header. Both formats can be imported again. An import into the same account updates the leads that have an `external_id`, and creates a new lead for each of the other leads. If the connection closes early, the file is incomplete. An account can run four exports at once.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1180,7 +1188,7 @@ export interface paths {
         };
         /**
          * List imports
-         * @description Newest first. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
+         * @description Returns imports, newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next imports.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1188,7 +1196,7 @@ export interface paths {
         put?: never;
         /**
          * Import leads
-         * @description Takes a file of leads, and creates them afterwards, in the order of the file. Each row has the fields of POST /manage/leads, or those of an export: a line of JSON, or a row of CSV below a header with the names of the fields in any spelling, `quotes` and `attributes` as JSON in a cell, or an attribute in a column such as `attributes.utm_source`. A row with an `external_id` changes the lead that has it, if there is one, as PUT /manage/leads/external does: an empty cell clears, a column that is not there leaves what is. Cells are separated by commas, semicolons, tabs or bars. Text is UTF-8, UTF-16 with a byte order mark, or with `charset=windows-1252` Windows-1252. A row that is refused is listed among the faults, and the others are created all the same.
+         * @description Stores a file of leads. The leads are created later, in the order of the file. A file is NDJSON, or CSV with field names in the header. Case, spaces and punctuation in these names do not matter. Each row has the fields of POST /manage/leads. A row of a new lead may also have `created_at`, a time in the past. The rows of an export are valid too. In CSV, `quotes` and `attributes` are JSON in a cell, and a column such as `attributes.utm_source` holds one attribute. If a lead with the `external_id` of a row exists, the row updates this lead, like PUT /manage/leads/external: an empty cell clears the field, and a missing column keeps the stored value. Cells are separated by commas, semicolons, tabs or bars. Other Content-Types of the two formats are accepted too, such as `text/tab-separated-values` and `application/vnd.ms-excel` for CSV, and `application/jsonl` for NDJSON. The text is UTF-8, UTF-16 with a byte order mark, or in the charset of the Content-Type, such as `charset=windows-1252`. Refused rows are listed by GET /manage/imports/{id}/errors. All other rows are still imported.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1208,7 +1216,7 @@ export interface paths {
         };
         /**
          * Retrieve an import
-         * @description How far it is. An import that ended 30 days ago is deleted.
+         * @description Returns an import with its progress. An import is deleted 30 days after its end.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1232,33 +1240,11 @@ export interface paths {
         put?: never;
         /**
          * Cancel an import
-         * @description Leads that were created stay. An import that has ended stays as it is.
+         * @description Cancels an import. Leads that were already created remain. An import that has ended does not change.
          *
          *     Needs a token with the scope `manage`.
          */
         post: operations["cancelImport"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/manage/imports/{id}/faults": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List the rows of an import that were refused
-         * @description In the order of the file. The first 10,000 are kept, and `rows_failed` counts all. At most 100 in an answer. The `next_cursor` of an answer asks for those that follow.
-         *
-         *     Needs a token with the scope `manage:read` or `manage`.
-         */
-        get: operations["listImportFaults"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1274,11 +1260,55 @@ export interface paths {
         };
         /**
          * Watch an import
-         * @description Server-sent events whose data is the import: `progress` when it has moved, at most once a second, and `end` when it has ended. Then the stream ends, and who connects again with the `Last-Event-ID` of the end gets 204.
+         * @description Streams the import as server-sent events: `progress` after each change, at most once a second, and `end` when the import has ended. The stream then closes. Reconnecting with the `Last-Event-ID` of the `end` event returns 204.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["watchImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the refused rows of an import
+         * @description Returns the refused rows with their errors, in the order of the file, up to 100 per response. The first 10,000 refused rows are stored; `rows_failed` counts all refused rows. Pass `next_cursor` as `cursor` to get the next rows.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["listImportErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/imports/{id}/failed-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download the refused rows of an import
+         * @description Returns the refused rows in the format of the import, to be corrected and imported again. In CSV, the columns `import_row` (number of the row) and `import_errors` (errors of the row) precede the columns of the file. An import ignores these two columns. Only the first 10,000 refused rows are stored, up to 16 MiB in total. Rows over 256 KiB are not stored. Erasing any lead of the account deletes the stored rows.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["downloadFailedRows"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1295,8 +1325,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get an image
-         * @description Anyone may. An image never changes: keep it for as long as you like.
+         * Download an image
+         * @description Returns an image. No token is needed. Images never change and can be cached forever.
          */
         get: operations["serveAsset"];
         put?: never;
@@ -1317,8 +1347,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send an image
-         * @description Anyone may read it at its url, for ever.
+         * Create an image
+         * @description Stores an image for quote items. The image is public at its `url` and is never deleted.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -1339,10 +1369,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a form of a website
-         * @description For the `action` of a form with the method POST. The fields of Create Lead are those of the lead, further ones become its attributes, and up to 3 files, each as in Attach a file, its attachments. The same form again within ten minutes is the same lead.
+         * Submit a website form
+         * @description Creates a lead from a website form. Use the URL as the `action` of a form with the method POST. The fields that are listed below set the fields of the lead. Each of the other fields becomes an attribute, up to 30. Fields beyond that, and texts over 1024 bytes, become lines of the `description`. Machine-written text without spaces, such as a URL, is truncated to 1024 bytes. Up to 3 files become attachments (formats and limits: see Attach a file). The operation ignores captcha responses, CSRF tokens, fields whose names start with `_`, empty files, `status`, `user_id` and a `referrer` that is not one of the listed values. The fields of a form may have 64 KiB in total, not counting files. Repeating the same form within ten minutes creates no second lead.
          *
-         *     The answer is 303 to the token's `return_url`, with `reference`, or with `error=invalid` and a `field` for each invalid field. Without a return_url, and for other errors, it is a page where `Accept` names text/html.
+         *     If the token has a `return_url`, the response to a valid or an invalid form redirects (303) to this URL. The query of the URL then has the `reference` of the lead, or `error=invalid` and a `field` for each of the first 10 invalid fields. Without a `return_url`, the response to a valid form is an HTML page. Errors without a redirect are HTML pages if `Accept` names text/html, otherwise problem documents.
          */
         post: operations["captureLead"];
         delete?: never;
@@ -1360,7 +1390,7 @@ export interface paths {
         };
         /**
          * Retrieve a stamp for a form
-         * @description A signed time for the form field `stamp`. A form that is sent within two seconds of its stamp, or with an invalid one, becomes a lead with the status `spam`. It does not expire.
+         * @description Returns a signed time for the form field `stamp`. A form that is submitted within two seconds of its stamp, or with an invalid stamp, creates a lead with the status `spam`. A stamp does not expire.
          */
         get: operations["retrieveStamp"];
         put?: never;
@@ -1379,8 +1409,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is the process alive?
-         * @description Answers as long as the process runs, whatever else is unavailable.
+         * Check liveness
+         * @description Responds while the process runs, even if other services are unavailable.
          */
         get: operations["checkLiveness"];
         put?: never;
@@ -1399,8 +1429,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Can it serve?
-         * @description Asks each service behind the API. For load balancers.
+         * Check readiness
+         * @description Checks each service behind the API. For load balancers.
          */
         get: operations["checkReadiness"];
         put?: never;
@@ -1669,29 +1699,29 @@ export interface components {
              */
             name: string;
             /**
-             * @description Null when no company is given.
+             * @description Name of the customer's company. null if no company was given.
              * @example null
              */
             company_name: string | null;
             /** @example ada@example.com */
             email: string;
             /**
-             * @description As it was given.
+             * @description Telephone number, as given.
              * @example 020 7946 0123
              */
             phone: string;
             /**
-             * @description A tel: link (RFC 3966) of the first number.
+             * @description A tel: link (RFC 3966) for the first number in `phone`.
              * @example tel:+442079460123
              */
             phone_link: string;
             /**
-             * @description As it was given.
+             * @description Mobile number, as given. null if no mobile number was given.
              * @example null
              */
             mobile: string | null;
             /**
-             * @description A tel: link (RFC 3966); null when there is no mobile number.
+             * @description A tel: link (RFC 3966) for `mobile`. null if `mobile` is null.
              * @example null
              */
             mobile_link: string | null;
@@ -1718,13 +1748,13 @@ export interface components {
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description Address of a picture.
+             * @description URL of a picture of the customer.
              * @example null
              */
             avatar_url: string | null;
             /**
              * Format: date-time
-             * @description When the customer was stored.
+             * @description When the customer was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
@@ -1734,45 +1764,45 @@ export interface components {
             /** @example 5 */
             id: number;
             /**
-             * @description What it was called when it was sent.
+             * @description The name given when the file was uploaded.
              * @example Front elevation
              */
             name: string | null;
             /** @example front.png */
             file_name: string;
             /**
-             * @description In bytes.
+             * @description Size of the file in bytes.
              * @example 48213
              */
             file_size: number;
             /** @example image/png */
             content_type: string;
             /**
-             * @description Text for those who do not see the image.
+             * @description Alternative text of the image.
              * @example null
              */
             alt: string | null;
             /**
-             * @description 1: anyone may read it at its url. 0: the url needs a bearer token.
+             * @description 1 if `url` is public, 0 if `url` needs a bearer token.
              * @example 0
              * @enum {integer}
              */
             public: 0 | 1;
             /**
-             * @description 1 when the stored file is ready.
+             * @description 1 if the stored file is ready, otherwise 0.
              * @example 0
              * @enum {integer}
              */
             processed: 0 | 1;
             /**
              * Format: date-time
-             * @description When it was stored.
+             * @description When the file was stored.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the record changed last.
+             * @description When the record was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -1792,39 +1822,39 @@ export interface components {
             /** @example Kitchen window */
             name: string;
             /**
-             * @description In pence.
+             * @description Price in pence.
              * @example 45900
              */
             price: number;
             /**
-             * @description In pence.
+             * @description Cost in pence.
              * @example null
              */
             cost: number | null;
             /**
-             * @description As it was given.
+             * @description Margin, as given.
              * @example null
              */
             margin: number | null;
             /**
-             * @description An amount in pence.
+             * @description Tax amount in pence.
              * @example null
              */
             tax: number | null;
             /**
-             * @description As it was given.
+             * @description Minimum, as given.
              * @example null
              */
             minimum: number | null;
             /**
-             * @description As it was given.
+             * @description Maximum, as given.
              * @example null
              */
             maximum: number | null;
             /** @example range */
             format: string;
             /**
-             * @description 1 when the item is not shown to the customer.
+             * @description 1 if the item is hidden from the customer, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -1833,19 +1863,19 @@ export interface components {
             status: string;
             /**
              * Format: date-time
-             * @description When the item was stored.
+             * @description When the item was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the item changed last.
+             * @description When the item was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             image: components["schemas"]["Image"];
             /**
-             * @description Options of the product, given back as they came. Which keys there are depends on the product.
+             * @description Product options, returned as they were sent. The keys depend on the product.
              * @example {
              *       "width": 1200,
              *       "height": 900,
@@ -1866,49 +1896,49 @@ export interface components {
             status: string;
             /**
              * Format: date-time
-             * @description When the quote was stored.
+             * @description When the quote was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the quote changed last.
+             * @description When the quote was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             items: components["schemas"]["LeadCreatedQuoteItem"][];
         };
-        /** @description The lead as it was created. Its items have no `product_style`. */
+        /** @description The lead as created. Items have no `product_style`. */
         LeadCreatedLead: {
             /** @example 1 */
             id: number;
             /**
              * Format: uuid
-             * @description Identifies the lead in addresses.
+             * @description Identifies the lead in API paths.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
             /** @example New windows, front of house */
             name: string;
             /**
-             * @description In pounds (GBP).
+             * @description Value of the lead in GBP.
              * @example 0
              */
             value: number;
             /**
-             * @description Null when none was given.
+             * @description Description of the lead. null if no description was given.
              * @example null
              */
             description: string | null;
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description The visitor's browser.
+             * @description User-agent string of the visitor's browser.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent: string;
             /**
-             * @description The visitor's address.
+             * @description The visitor's IP address.
              * @example 203.0.113.7
              */
             ip: string;
@@ -1918,37 +1948,37 @@ export interface components {
              */
             referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
             /**
-             * @description Where the visitor came from.
+             * @description URL of the page that the visitor came from.
              * @example null
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             os_version: string;
@@ -1960,7 +1990,7 @@ export interface components {
             /** @example quote */
             type: string;
             /**
-             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -1973,14 +2003,14 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the lead changed last.
+             * @description When the lead was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             customer: components["schemas"]["Customer"];
             quotes: components["schemas"]["LeadCreatedQuote"][];
             /**
-             * @description Only at endpoints that `include` them, and only when the lead has attributes.
+             * @description The attributes of the lead. Present only if the `include` of the endpoint has `attributes` and the lead has attributes.
              * @example {
              *       "utm_source": "newsletter",
              *       "returning": true
@@ -1993,7 +2023,7 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description Of a user `from` and `to` have `id` and `email`, as it was then, or are null. Of an appointment or a callback they have `id`, `user_id` and `date`; `to` is null when it was cancelled. Of personal fields, quotes and attributes both are null. */
+        /** @description A changed field. If `field` is `user`, `from` and `to` have the `id` and the `email` of the user at that time, or null for no user. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null. */
         LeadFieldChange: {
             /**
              * @example status
@@ -2001,12 +2031,12 @@ export interface components {
              */
             field: "status" | "value" | "user" | "appointment" | "callback" | "duplicate_of" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
             /**
-             * @description What it was.
+             * @description The previous value.
              * @example open
              */
             from: unknown;
             /**
-             * @description What it became.
+             * @description The new value.
              * @example sold
              */
             to: unknown;
@@ -2017,31 +2047,31 @@ export interface components {
             id: number;
             /**
              * Format: uuid
-             * @description Identifies the lead in addresses.
+             * @description Identifies the lead in API paths.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
             /** @example New windows, front of house */
             name: string;
             /**
-             * @description In pounds (GBP).
+             * @description Value of the lead in GBP.
              * @example 0
              */
             value: number;
             /**
-             * @description Null when none was given.
+             * @description Description of the lead. null if no description was given.
              * @example null
              */
             description: string | null;
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description The visitor's browser.
+             * @description User-agent string of the visitor's browser.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent: string;
             /**
-             * @description The visitor's address.
+             * @description The visitor's IP address.
              * @example 203.0.113.7
              */
             ip: string;
@@ -2051,37 +2081,37 @@ export interface components {
              */
             referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
             /**
-             * @description Where the visitor came from.
+             * @description URL of the page that the visitor came from.
              * @example null
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             os_version: string;
@@ -2093,7 +2123,7 @@ export interface components {
             /** @example quote */
             type: string;
             /**
-             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -2106,12 +2136,12 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the lead changed last.
+             * @description When the lead was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description Only at endpoints that `include` them, and only when the lead has attributes.
+             * @description The attributes of the lead. Present only if the `include` of the endpoint has `attributes` and the lead has attributes.
              * @example {
              *       "utm_source": "newsletter",
              *       "returning": true
@@ -2120,7 +2150,7 @@ export interface components {
             attributes?: {
                 [key: string]: string | number | boolean;
             };
-            /** @description What became another one. */
+            /** @description The changed fields. */
             changes: components["schemas"]["LeadFieldChange"][];
         };
         LeadUpdated: {
@@ -2144,7 +2174,7 @@ export interface components {
             user_id: number;
             /**
              * Format: date-time
-             * @description When it is to take place, in UTC.
+             * @description When the appointment or callback takes place. ISO 8601, UTC.
              * @example 2026-11-21T09:30:00.123456Z
              */
             date: string;
@@ -2152,7 +2182,7 @@ export interface components {
             notify: boolean;
             /**
              * Format: date-time
-             * @description When it was scheduled.
+             * @description When the appointment or callback was scheduled.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
@@ -2173,50 +2203,50 @@ export interface components {
             type: "callback.scheduled";
             data: components["schemas"]["Scheduled"];
         };
-        /** @description Its url needs the bearer token. */
+        /** @description An attachment. `url` needs a bearer token. */
         AttachmentAddedAttachment: {
             /** @example 5 */
             id: number;
             /**
-             * @description What it was called when it was sent.
+             * @description The name given when the file was uploaded.
              * @example Front elevation
              */
             name: string | null;
             /** @example front.png */
             file_name: string;
             /**
-             * @description In bytes.
+             * @description Size of the file in bytes.
              * @example 48213
              */
             file_size: number;
             /** @example image/png */
             content_type: string;
             /**
-             * @description Text for those who do not see the image.
+             * @description Alternative text of the image.
              * @example null
              */
             alt: string | null;
             /**
-             * @description 1: anyone may read it at its url. 0: the url needs a bearer token.
+             * @description 1 if `url` is public, 0 if `url` needs a bearer token.
              * @example 0
              * @enum {integer}
              */
             public: 0 | 1;
             /**
-             * @description 1 when the stored file is ready.
+             * @description 1 if the stored file is ready, otherwise 0.
              * @example 0
              * @enum {integer}
              */
             processed: 0 | 1;
             /**
              * Format: date-time
-             * @description When it was stored.
+             * @description When the file was stored.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the record changed last.
+             * @description When the record was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -2254,7 +2284,7 @@ export interface components {
             type: "lead.erased";
             data: components["schemas"]["LeadErasedLead"];
         };
-        /** @description An appointment or a callback as it is now. */
+        /** @description An appointment or a callback, as it is now. */
         ScheduledRecord: {
             /** @example 1 */
             id: number;
@@ -2267,7 +2297,7 @@ export interface components {
             user_id: number;
             /**
              * Format: date-time
-             * @description When it is to take place, in UTC.
+             * @description When the appointment or callback takes place. ISO 8601, UTC.
              * @example 2026-11-21T09:30:00.123456Z
              */
             date: string;
@@ -2275,13 +2305,13 @@ export interface components {
             notify: boolean;
             /**
              * Format: date-time
-             * @description When it was scheduled.
+             * @description When the appointment or callback was scheduled.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description Null until it is cancelled.
+             * @description When the appointment or callback was cancelled. null until then.
              * @example null
              */
             cancelled_at: string | null;
@@ -2318,14 +2348,14 @@ export interface components {
             type: "callback.cancelled";
             data: components["schemas"]["ScheduledRecord"];
         };
-        /** @description A lead that may be of the same person. */
+        /** @description A lead that may be from the same person. */
         LeadSuspect: {
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
-            /** @description What both leads have in common. */
+            /** @description The data that both leads share. */
             reasons: ("email" | "phone" | "name_postcode")[];
         };
         LeadDuplicateSuspectedLead: {
@@ -2334,7 +2364,7 @@ export interface components {
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
-            /** @description Earlier leads: the newest 20, newest first. */
+            /** @description Earlier leads that may be from the same person, newest first, at most 20. */
             suspects: components["schemas"]["LeadSuspect"][];
         };
         LeadDuplicateSuspected: {
@@ -2349,12 +2379,12 @@ export interface components {
             /** @example 1 */
             id: number;
             /**
-             * @description Of its URL; the rest may hold secrets.
+             * @description Host of the endpoint URL. The rest of the URL may hold secrets and is omitted.
              * @example crm.example.com
              */
             host: string;
             /**
-             * @description Its description.
+             * @description Description of the endpoint.
              * @example CRM
              */
             description: string | null;
@@ -2369,7 +2399,7 @@ export interface components {
                 endpoint: components["schemas"]["ReportedEndpoint"];
                 /**
                  * Format: date-time
-                 * @description Since when all attempts have failed.
+                 * @description When the failures started. All attempts from then on have failed.
                  * @example 2026-11-21T09:30:00.123456Z
                  */
                 since: string;
@@ -2385,13 +2415,13 @@ export interface components {
                 endpoint: components["schemas"]["ReportedEndpoint"];
                 /**
                  * Format: date-time
-                 * @description Since when all attempts had failed.
+                 * @description When the failures started. All attempts from then on failed, until the endpoint was disabled or recovered.
                  * @example 2026-11-21T09:30:00.123456Z
                  */
                 since: string;
                 /**
                  * Format: date-time
-                 * @description When it was disabled.
+                 * @description When the endpoint was disabled.
                  * @example 2026-11-21T09:30:00.123456Z
                  */
                 disabled_at: string;
@@ -2407,7 +2437,7 @@ export interface components {
                 endpoint: components["schemas"]["ReportedEndpoint"];
                 /**
                  * Format: date-time
-                 * @description Since when all attempts had failed.
+                 * @description When the failures started. All attempts from then on failed, until the endpoint was disabled or recovered.
                  * @example 2026-11-21T09:30:00.123456Z
                  */
                 since: string;
@@ -2429,12 +2459,12 @@ export interface components {
                 endpoint: components["schemas"]["ReportedEndpoint"];
                 /**
                  * Format: date-time
-                 * @description When the last attempt of the first of them began.
+                 * @description When the first of the `count` deliveries was exhausted: the start of its last attempt.
                  * @example 2026-11-21T09:30:00.123456Z
                  */
                 since: string;
                 /**
-                 * @description How many since the event before.
+                 * @description Number of exhausted deliveries to the endpoint since the previous `delivery.exhausted` event.
                  * @example 1
                  */
                 count: number;
@@ -2448,31 +2478,31 @@ export interface components {
             id: number;
             /**
              * Format: uuid
-             * @description Identifies the lead in addresses.
+             * @description Identifies the lead in API paths.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
             /** @example New windows, front of house */
             name: string;
             /**
-             * @description In pounds (GBP).
+             * @description Value of the lead in GBP.
              * @example 0
              */
             value: number;
             /**
-             * @description Null when none was given.
+             * @description Description of the lead. null if no description was given.
              * @example null
              */
             description: string | null;
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description The visitor's browser.
+             * @description User-agent string of the visitor's browser.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent: string;
             /**
-             * @description The visitor's address.
+             * @description The visitor's IP address.
              * @example 203.0.113.7
              */
             ip: string;
@@ -2482,37 +2512,37 @@ export interface components {
              */
             referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
             /**
-             * @description Where the visitor came from.
+             * @description URL of the page that the visitor came from.
              * @example null
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             os_version: string;
@@ -2524,7 +2554,7 @@ export interface components {
             /** @example quote */
             type: string;
             /**
-             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -2537,12 +2567,12 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the lead changed last.
+             * @description When the lead was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
         };
-        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
+        /** @description With `cursor`, the response has only `data` and `next_cursor`. Without `cursor`, the response has all paging fields, such as `current_page` and `total`. */
         LeadListItemPage: {
             /** @example 1 */
             current_page?: number;
@@ -2553,7 +2583,7 @@ export interface components {
              */
             first_page_url?: string;
             /**
-             * @description Position of the first row; null on an empty page.
+             * @description Position, in the whole list, of the first row of this page. null on an empty page.
              * @example 1
              */
             from?: number | null;
@@ -2565,7 +2595,7 @@ export interface components {
              */
             last_page_url?: string;
             /**
-             * @description Null on the last page and past it.
+             * @description URL of the next page. null on the last page, and on pages past the end.
              * @example https://api.example.com/leads?page=2
              */
             next_page_url?: string | null;
@@ -2577,32 +2607,32 @@ export interface components {
             /** @example 20 */
             per_page?: number;
             /**
-             * @description Null on the first page.
+             * @description URL of the previous page. null on the first page.
              * @example null
              */
             prev_page_url?: string | null;
             /**
-             * @description Position of the last row; null on an empty page.
+             * @description Position, in the whole list, of the last row of this page. null on an empty page.
              * @example 20
              */
             to?: number | null;
             /**
-             * @description How many there are on all pages.
+             * @description Number of records on all pages. If `total_capped` is true, more records may exist.
              * @example 42
              */
             total?: number;
-            /** @description Whether there may be more than `total`. Only with parameters beside `page`. */
+            /** @description Whether more than `total` records may exist. Present only if the query has a parameter other than `page`. */
             total_capped?: boolean;
             /**
-             * @description Pass it for the next page; null at the end. Only with parameters beside `page`.
+             * @description Pass this value as `cursor` to get the next records. null at the end. Present only if the query has a parameter other than `page`.
              * @example null
              */
             next_cursor?: string | null;
         };
-        /** @description What went wrong (RFC 9457). */
+        /** @description A problem document (RFC 9457). */
         Problem: {
             /**
-             * @description The kind of problem, explained at /problems.
+             * @description The kind of problem. /problems explains each kind.
              * @example /problems#invalid
              */
             type: string;
@@ -2613,22 +2643,22 @@ export interface components {
             /** @example The given data was invalid. */
             detail: string;
             /**
-             * @description Quote it when you ask us about a failure; also in X-Request-Id.
+             * @description The ID of the request. Quote it in support requests. Also sent as X-Request-Id.
              * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
              */
             request_id: string;
             /**
-             * @description With status 422: every invalid field, by its dotted path, with what is wrong with it.
+             * @description Error messages of each invalid field, by the dotted path of the field. Present with status 422.
              * @example {
              *       "postcode": [
-             *         "The postcode format is invalid."
+             *         "The postcode format is invalid. Use a UK postcode such as SW1A 1AA."
              *       ]
              *     }
              */
             errors?: {
                 [key: string]: string[];
             };
-            /** @description With status 410: the cursor before the oldest event that is kept. */
+            /** @description Pass this value as `after` to continue with the events that are still stored. Present with status 410. */
             oldest_cursor?: string;
         };
         CreateLeadRequest: {
@@ -2659,17 +2689,17 @@ export interface components {
              */
             email: string;
             /**
-             * @description Telephone number; kept as it is given.
+             * @description Customer's telephone number, stored as given.
              * @example 020 7946 0123
              */
             phone: string;
             /**
-             * @description Mobile number.
+             * @description Customer's mobile number, stored as given.
              * @example 07700 900123
              */
             mobile?: string;
             /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
              * @example SW1A 1AA
              */
             postcode: string;
@@ -2685,74 +2715,14 @@ export interface components {
              * @enum {string}
              */
             status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /** @description The user to assign the lead to. */
+            /** @description The ID of the user to assign the lead to. */
             user_id?: number;
-        };
-        CreateLeadRequestForm: {
-            /**
-             * @description Name of the lead.
-             * @example New windows, front of house
-             */
-            name: string;
-            /**
-             * @description Customer's first name.
-             * @example Ada
-             */
-            first_name: string;
-            /**
-             * @description Customer's last name.
-             * @example Lovelace
-             */
-            last_name: string;
-            /**
-             * @description Customer's company.
-             * @example Analytical Engines Ltd
-             */
-            company_name?: string;
-            /**
-             * Format: email
-             * @description Customer's email address.
-             * @example ada@example.com
-             */
-            email: string;
-            /**
-             * @description Telephone number; kept as it is given.
-             * @example 020 7946 0123
-             */
-            phone: string;
-            /**
-             * @description Mobile number.
-             * @example 07700 900123
-             */
-            mobile?: string;
-            /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
-             * @example SW1A 1AA
-             */
-            postcode: string;
-            /**
-             * @description Where the lead came from.
-             * @example Website
-             * @enum {string}
-             */
-            referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
-            /**
-             * @description Status of the lead.
-             * @example open
-             * @enum {string}
-             */
-            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description The user to assign the lead to.
-             * @default
-             */
-            user_id: number | string;
         };
         Product: {
             /** @example Window */
             name: string;
         };
-        /** @description Only in answers, never in the webhook. */
+        /** @description The style of the product. Present in API responses, absent from webhooks. */
         ProductStyle: {
             /** @example CAS-2 */
             sku: string;
@@ -2770,39 +2740,39 @@ export interface components {
             /** @example Kitchen window */
             name: string;
             /**
-             * @description In pence.
+             * @description Price in pence.
              * @example 45900
              */
             price: number;
             /**
-             * @description In pence.
+             * @description Cost in pence.
              * @example null
              */
             cost: number | null;
             /**
-             * @description As it was given.
+             * @description Margin, as given.
              * @example null
              */
             margin: number | null;
             /**
-             * @description An amount in pence.
+             * @description Tax amount in pence.
              * @example null
              */
             tax: number | null;
             /**
-             * @description As it was given.
+             * @description Minimum, as given.
              * @example null
              */
             minimum: number | null;
             /**
-             * @description As it was given.
+             * @description Maximum, as given.
              * @example null
              */
             maximum: number | null;
             /** @example range */
             format: string;
             /**
-             * @description 1 when the item is not shown to the customer.
+             * @description 1 if the item is hidden from the customer, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -2811,20 +2781,20 @@ export interface components {
             status: string;
             /**
              * Format: date-time
-             * @description When the item was stored.
+             * @description When the item was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the item changed last.
+             * @description When the item was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             image: components["schemas"]["Image"];
             product_style: components["schemas"]["ProductStyle"];
             /**
-             * @description Options of the product, given back as they came. Which keys there are depends on the product.
+             * @description Product options, returned as they were sent. The keys depend on the product.
              * @example {
              *       "width": 1200,
              *       "height": 900,
@@ -2845,13 +2815,13 @@ export interface components {
             status: string;
             /**
              * Format: date-time
-             * @description When the quote was stored.
+             * @description When the quote was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When the quote changed last.
+             * @description When the quote was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -2863,31 +2833,31 @@ export interface components {
             id: number;
             /**
              * Format: uuid
-             * @description Identifies the lead in addresses.
+             * @description Identifies the lead in API paths.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
             /** @example New windows, front of house */
             name: string;
             /**
-             * @description In pounds (GBP).
+             * @description Value of the lead in GBP.
              * @example 0
              */
             value: number;
             /**
-             * @description Null when none was given.
+             * @description Description of the lead. null if no description was given.
              * @example null
              */
             description: string | null;
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description The visitor's browser.
+             * @description User-agent string of the visitor's browser.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent: string;
             /**
-             * @description The visitor's address.
+             * @description The visitor's IP address.
              * @example 203.0.113.7
              */
             ip: string;
@@ -2897,37 +2867,37 @@ export interface components {
              */
             referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
             /**
-             * @description Where the visitor came from.
+             * @description URL of the page that the visitor came from.
              * @example null
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             os_version: string;
@@ -2939,7 +2909,7 @@ export interface components {
             /** @example quote */
             type: string;
             /**
-             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -2952,7 +2922,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the lead changed last.
+             * @description When the lead was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -3000,64 +2970,24 @@ export interface components {
              */
             user_email?: string;
             /**
-             * @description Whether to notify the assigned user.
-             * @example true
-             */
-            notify?: boolean;
-        };
-        UpdateLeadRequestForm: {
-            /**
-             * @description Value of the lead in GBP.
-             * @example 4500
-             */
-            value?: number;
-            /**
-             * @description Status of the lead.
-             * @example sold
-             * @enum {string}
-             */
-            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description Email address of the user to assign.
-             * @default
-             */
-            user_email: string;
-            /**
-             * @description Whether to notify the assigned user.
+             * @description Whether to notify the assigned user. Default false.
              * @example true
              */
             notify?: boolean;
         };
         ScheduleRequest: {
             /**
-             * @description Whether to notify the user.
+             * @description Whether to notify the assigned user.
              * @example true
              */
             notify: boolean;
             /**
-             * @description User it is assigned to.
+             * @description The ID of the assigned user.
              * @example 1
              */
             user_id: number;
             /**
-             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
-             * @example 24/12/2026 14:30
-             */
-            date: string;
-        };
-        ScheduleRequestForm: {
-            /**
-             * @description Whether to notify the user.
-             * @example true
-             */
-            notify: boolean;
-            /**
-             * @description User it is assigned to.
-             * @example 1
-             */
-            user_id: number;
-            /**
-             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
+             * @description Requested date and time, `dd/mm/yyyy hh:mm`, in the time zone of the service (default Europe/London).
              * @example 24/12/2026 14:30
              */
             date: string;
@@ -3068,7 +2998,7 @@ export interface components {
         ScheduledRecordCursorPage: {
             data: components["schemas"]["ScheduledRecord"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -3076,7 +3006,7 @@ export interface components {
         ImageCursorPage: {
             data: components["schemas"]["Image"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -3089,7 +3019,7 @@ export interface components {
             name: string;
             /**
              * Format: binary
-             * @description The file, at most 10 MiB (10,485,760 bytes): jpeg, png, gif, svg, pdf, txt, xlsx, docx.
+             * @description The file, at most 10 MiB (10,485,760 bytes). Formats: jpeg, png, gif, svg, pdf, txt, xlsx, docx.
              */
             file: string;
         };
@@ -3098,34 +3028,17 @@ export interface components {
         };
         RescheduleRequest: {
             /**
-             * @description User it is assigned to.
+             * @description The ID of the assigned user.
              * @example 1
              */
             user_id?: number;
             /**
-             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
+             * @description Requested date and time, `dd/mm/yyyy hh:mm`, in the time zone of the service (default Europe/London).
              * @example 24/12/2026 14:30
              */
             date?: string;
             /**
-             * @description Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.
-             * @example true
-             */
-            notify?: boolean;
-        };
-        RescheduleRequestForm: {
-            /**
-             * @description User it is assigned to.
-             * @example 1
-             */
-            user_id?: number;
-            /**
-             * @description Requested date and time, `dd/mm/yyyy hh:mm`, on the clocks of the United Kingdom.
-             * @example 24/12/2026 14:30
-             */
-            date?: string;
-            /**
-             * @description Whether to send the user the changed invitation, and one who is no longer assigned a cancellation.
+             * @description Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false.
              * @example true
              */
             notify?: boolean;
@@ -3146,7 +3059,7 @@ export interface components {
         };
         QuoteItemRequest: {
             /**
-             * @description Your id of the product style.
+             * @description Your own ID for the product style.
              * @example 12
              */
             product_style_id: number;
@@ -3163,42 +3076,42 @@ export interface components {
              */
             cost?: number;
             /**
-             * @description Kept as it is given.
+             * @description Margin, stored as given.
              * @example 0.25
              */
             margin?: number;
             /**
-             * @description Tax, an amount in pence.
+             * @description Tax amount in pence.
              * @example 45900
              */
             tax?: number;
             /**
-             * @description Kept as it is given.
+             * @description Minimum, stored as given.
              * @example 0.25
              */
             minimum?: number;
             /**
-             * @description Kept as it is given.
+             * @description Maximum, stored as given.
              * @example 0.25
              */
             maximum?: number;
             /**
-             * @description By default `range`.
+             * @description Format of the item. Default `range`.
              * @example range
              */
             format?: string;
             /**
-             * @description By default false.
+             * @description Whether to hide the item from the customer. Default false.
              * @example false
              */
             hidden?: boolean;
             /**
-             * @description By default `active`.
+             * @description Status of the item. Default `active`.
              * @example active
              */
             status?: string;
             /**
-             * @description Options of the product: strings and numbers, given back exactly as they came and in their order.
+             * @description Product options: strings and numbers, returned exactly as they were sent and in the same order.
              * @example {
              *       "width": 1200,
              *       "height": 900,
@@ -3210,18 +3123,18 @@ export interface components {
             };
             product_style: components["schemas"]["ProductStyleRequest"];
             /**
-             * @description An image sent before (POST /manage/images).
+             * @description The ID of an image created with POST /manage/images.
              * @example 5
              */
             image_id: number;
         };
         QuoteRequest: {
             /**
-             * @description By default `complete`.
+             * @description Status of the quote. Default `complete`.
              * @example complete
              */
             status?: string;
-            /** @description By default at most 250 in all quotes of a lead. */
+            /** @description Items of the quote. All quotes of a lead may have 250 items in total, unless the operator has set another limit. */
             items?: components["schemas"]["QuoteItemRequest"][];
         };
         CreateVisitorLeadRequest: {
@@ -3252,17 +3165,17 @@ export interface components {
              */
             email: string;
             /**
-             * @description Telephone number; kept as it is given.
+             * @description Customer's telephone number, stored as given.
              * @example 020 7946 0123
              */
             phone: string;
             /**
-             * @description Mobile number.
+             * @description Customer's mobile number, stored as given.
              * @example 07700 900123
              */
             mobile?: string;
             /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
              * @example SW1A 1AA
              */
             postcode: string;
@@ -3278,7 +3191,7 @@ export interface components {
              * @enum {string}
              */
             status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /** @description The user to assign the lead to. */
+            /** @description The ID of the user to assign the lead to. */
             user_id?: number;
             /**
              * @description Value of the lead in GBP.
@@ -3286,142 +3199,38 @@ export interface components {
              */
             value?: number;
             /**
-             * @description May have many lines.
+             * @description Description of the lead. May have several lines.
              * @example Would like to be called after six.
              */
             description?: string;
             /**
-             * @description The visitor's browser; by default that of the request.
+             * @description User-agent string of the visitor's browser. Default: the User-Agent of the request.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent?: string;
             /**
-             * @description The visitor's address; by default that of the request.
+             * @description The visitor's IP address. Default: the address that sends the request.
              * @example 203.0.113.7
              */
-            ip?: string | unknown | unknown;
+            ip?: string;
             /** @example https://search.example/?q=windows */
             referrer_url?: string;
             /**
-             * @description Marks a test lead.
+             * @description Whether the lead is a test lead. A test token always creates test leads.
              * @example false
              */
             test?: boolean;
-            /** @description By default at most 20. */
+            /** @description Quotes of the lead: at most 20, unless the operator has set another limit. */
             quotes?: components["schemas"]["QuoteRequest"][];
-            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            /** @description Further data about the lead, such as `utm_source`, `gclid` or `landing_page`. At most 30 attributes. A value is a string of up to 1 KiB, a number or a boolean. A key has at most 40 lower-case letters, digits and underscores, and starts with a letter. */
             attributes?: {
                 [key: string]: string | number | boolean | null;
             };
-            /** @description Your own id of the lead, unique in the account. */
+            /** @description Your own ID for the lead, unique in the account. */
             external_id?: string;
         };
-        CreateVisitorLeadRequestForm: {
-            /**
-             * @description Name of the lead.
-             * @example New windows, front of house
-             */
-            name: string;
-            /**
-             * @description Customer's first name.
-             * @example Ada
-             */
-            first_name: string;
-            /**
-             * @description Customer's last name.
-             * @example Lovelace
-             */
-            last_name: string;
-            /**
-             * @description Customer's company.
-             * @example Analytical Engines Ltd
-             */
-            company_name?: string;
-            /**
-             * Format: email
-             * @description Customer's email address.
-             * @example ada@example.com
-             */
-            email: string;
-            /**
-             * @description Telephone number; kept as it is given.
-             * @example 020 7946 0123
-             */
-            phone: string;
-            /**
-             * @description Mobile number.
-             * @example 07700 900123
-             */
-            mobile?: string;
-            /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
-             * @example SW1A 1AA
-             */
-            postcode: string;
-            /**
-             * @description Where the lead came from.
-             * @example Direct
-             * @enum {string}
-             */
-            referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
-            /**
-             * @description Status of the lead.
-             * @example open
-             * @enum {string}
-             */
-            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description The user to assign the lead to.
-             * @default
-             */
-            user_id: number | string;
-            /**
-             * @description Value of the lead in GBP.
-             * @example 4500
-             */
-            value?: number;
-            /**
-             * @description May have many lines.
-             * @example Would like to be called after six.
-             */
-            description?: string;
-            /**
-             * @description The visitor's browser; by default that of the request.
-             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
-             */
-            user_agent?: string;
-            /**
-             * @description The visitor's address; by default that of the request.
-             * @example 203.0.113.7
-             */
-            ip?: string | unknown | unknown;
-            /** @example https://search.example/?q=windows */
-            referrer_url?: string;
-            /**
-             * @description Marks a test lead.
-             * @example false
-             */
-            test?: boolean;
-            /**
-             * @description By default at most 20.
-             * @default
-             */
-            quotes: components["schemas"]["QuoteRequest"][] | string;
-            /**
-             * @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.
-             * @default
-             */
-            attributes: {
-                [key: string]: string | number | boolean | null;
-            } | string;
-            /**
-             * @description Your own id of the lead, unique in the account.
-             * @default
-             */
-            external_id: string;
-        };
         LeadRow: {
-            /** @description Your own id of the lead, unique in the account. */
+            /** @description Your own ID for the lead, unique in the account. */
             external_id?: string | null;
             /**
              * @description Name of the lead.
@@ -3450,17 +3259,17 @@ export interface components {
              */
             email?: string;
             /**
-             * @description Telephone number; kept as it is given.
+             * @description Customer's telephone number, stored as given.
              * @example 020 7946 0123
              */
             phone?: string;
             /**
-             * @description Mobile number.
+             * @description Customer's mobile number, stored as given.
              * @example 07700 900123
              */
             mobile?: string | null;
             /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
              * @example SW1A 1AA
              */
             postcode?: string;
@@ -3476,7 +3285,7 @@ export interface components {
              * @enum {string}
              */
             status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /** @description The user to assign the lead to. */
+            /** @description The ID of the user to assign the lead to. */
             user_id?: number | null;
             /**
              * @description Value of the lead in GBP.
@@ -3484,37 +3293,37 @@ export interface components {
              */
             value?: number | null;
             /**
-             * @description May have many lines.
+             * @description Description of the lead. May have several lines.
              * @example Would like to be called after six.
              */
             description?: string | null;
             /**
-             * @description The visitor's browser; by default that of the request.
+             * @description User-agent string of the visitor's browser. Default: the User-Agent of the request.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent?: string | null;
             /**
-             * @description The visitor's address; by default that of the request.
+             * @description The visitor's IP address. Default: the address that sends the request.
              * @example 203.0.113.7
              */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            ip?: string | null;
             /** @example https://search.example/?q=windows */
             referrer_url?: string | null;
             /**
-             * @description Marks a test lead.
+             * @description Whether the lead is a test lead. A test token always creates test leads.
              * @example false
              */
             test?: boolean | null;
-            /** @description By default at most 20. */
+            /** @description Quotes of the lead: at most 20, unless the operator has set another limit. */
             quotes?: components["schemas"]["QuoteRequest"][] | null;
-            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            /** @description Further data about the lead, such as `utm_source`, `gclid` or `landing_page`. At most 30 attributes. A value is a string of up to 1 KiB, a number or a boolean. A key has at most 40 lower-case letters, digits and underscores, and starts with a letter. */
             attributes?: {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
         LeadBatchRequest: {
             /**
-             * @description A lead without an `external_id` needs what POST /manage/leads needs.
+             * @description The leads. A lead without an `external_id` needs the required fields of POST /manage/leads.
              * @example [
              *       {
              *         "external_id": "crm-1017",
@@ -3539,11 +3348,11 @@ export interface components {
              */
             leads: components["schemas"]["LeadRow"][];
         };
-        /** @description Either the lead as it is now, or its errors. */
+        /** @description Either the written lead or its errors. */
         LeadBatchOutcome: {
             data?: components["schemas"]["Lead"];
             /**
-             * @description Invalid fields, as in the `errors` of a problem.
+             * @description Error messages of each invalid field, as in the `errors` of a problem.
              * @example {
              *       "email": [
              *         "The email must be a valid email address."
@@ -3557,7 +3366,7 @@ export interface components {
         LeadBatchResponse: {
             data: components["schemas"]["LeadBatchOutcome"][];
         };
-        /** @description A new lead needs what POST /manage/leads needs. Of a lead that is there what is absent stays, null clears, quotes are replaced as a whole, and attributes are merged: one that is null is removed. */
+        /** @description A new lead needs the required fields of POST /manage/leads. If the lead exists, omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute. */
         UpsertLeadRequest: {
             /**
              * @description Name of the lead.
@@ -3586,17 +3395,17 @@ export interface components {
              */
             email?: string;
             /**
-             * @description Telephone number; kept as it is given.
+             * @description Customer's telephone number, stored as given.
              * @example 020 7946 0123
              */
             phone?: string;
             /**
-             * @description Mobile number.
+             * @description Customer's mobile number, stored as given.
              * @example 07700 900123
              */
             mobile?: string | null;
             /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
              * @example SW1A 1AA
              */
             postcode?: string;
@@ -3612,7 +3421,7 @@ export interface components {
              * @enum {string}
              */
             status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /** @description The user to assign the lead to. */
+            /** @description The ID of the user to assign the lead to. */
             user_id?: number | null;
             /**
              * @description Value of the lead in GBP.
@@ -3620,173 +3429,73 @@ export interface components {
              */
             value?: number | null;
             /**
-             * @description May have many lines.
+             * @description Description of the lead. May have several lines.
              * @example Would like to be called after six.
              */
             description?: string | null;
             /**
-             * @description The visitor's browser; by default that of the request.
+             * @description User-agent string of the visitor's browser. Default: the User-Agent of the request.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent?: string | null;
             /**
-             * @description The visitor's address; by default that of the request.
+             * @description The visitor's IP address. Default: the address that sends the request.
              * @example 203.0.113.7
              */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
+            ip?: string | null;
             /** @example https://search.example/?q=windows */
             referrer_url?: string | null;
             /**
-             * @description Marks a test lead.
+             * @description Whether the lead is a test lead. A test token always creates test leads.
              * @example false
              */
             test?: boolean | null;
-            /** @description By default at most 20. */
+            /** @description Quotes of the lead: at most 20, unless the operator has set another limit. */
             quotes?: components["schemas"]["QuoteRequest"][] | null;
-            /** @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first. */
+            /** @description Further data about the lead, such as `utm_source`, `gclid` or `landing_page`. At most 30 attributes. A value is a string of up to 1 KiB, a number or a boolean. A key has at most 40 lower-case letters, digits and underscores, and starts with a letter. */
             attributes?: {
                 [key: string]: string | number | boolean | null;
             } | null;
         };
-        /** @description A new lead needs what POST /manage/leads needs. Of a lead that is there what is absent stays, null clears, quotes are replaced as a whole, and attributes are merged: one that is null is removed. */
-        UpsertLeadRequestForm: {
-            /**
-             * @description Name of the lead.
-             * @example New windows, front of house
-             */
-            name?: string;
-            /**
-             * @description Customer's first name.
-             * @example Ada
-             */
-            first_name?: string;
-            /**
-             * @description Customer's last name.
-             * @example Lovelace
-             */
-            last_name?: string;
-            /**
-             * @description Customer's company.
-             * @example Analytical Engines Ltd
-             */
-            company_name?: string | null;
-            /**
-             * Format: email
-             * @description Customer's email address.
-             * @example ada@example.com
-             */
-            email?: string;
-            /**
-             * @description Telephone number; kept as it is given.
-             * @example 020 7946 0123
-             */
-            phone?: string;
-            /**
-             * @description Mobile number.
-             * @example 07700 900123
-             */
-            mobile?: string | null;
-            /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
-             * @example SW1A 1AA
-             */
-            postcode?: string;
-            /**
-             * @description Where the lead came from.
-             * @example Direct
-             * @enum {string}
-             */
-            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
-            /**
-             * @description Status of the lead.
-             * @example open
-             * @enum {string}
-             */
-            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description The user to assign the lead to.
-             * @default
-             */
-            user_id: (number | null) | string;
-            /**
-             * @description Value of the lead in GBP.
-             * @example 4500
-             */
-            value?: number | null;
-            /**
-             * @description May have many lines.
-             * @example Would like to be called after six.
-             */
-            description?: string | null;
-            /**
-             * @description The visitor's browser; by default that of the request.
-             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
-             */
-            user_agent?: string | null;
-            /**
-             * @description The visitor's address; by default that of the request.
-             * @example 203.0.113.7
-             */
-            ip?: ((string | unknown | unknown) | null) | unknown | unknown;
-            /** @example https://search.example/?q=windows */
-            referrer_url?: string | null;
-            /**
-             * @description Marks a test lead.
-             * @example false
-             */
-            test?: boolean | null;
-            /**
-             * @description By default at most 20.
-             * @default
-             */
-            quotes: (components["schemas"]["QuoteRequest"][] | null) | string;
-            /**
-             * @description What else is known of the lead, such as `utm_source`, `gclid` or `landing_page`: up to 30 texts of up to 1 KiB, numbers and booleans. Keys have up to 40 lower-case letters, digits and underscores, a letter first.
-             * @default
-             */
-            attributes: ({
-                [key: string]: string | number | boolean | null;
-            } | null) | string;
-        };
         UpsertLeadResponse: {
             data: components["schemas"]["Lead"];
             /**
-             * @description Whether it is a new one.
+             * @description Whether the request created the lead.
              * @example true
              */
             created: boolean;
         };
-        /** @description A lead with all that is kept of it. */
+        /** @description A lead with its customer, quotes and management fields. */
         ManagedLead: {
             /** @example 1 */
             id: number;
             /**
              * Format: uuid
-             * @description Identifies the lead in addresses.
+             * @description Identifies the lead in API paths.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             reference: string;
             /** @example New windows, front of house */
             name: string;
             /**
-             * @description In pounds (GBP).
+             * @description Value of the lead in GBP.
              * @example 0
              */
             value: number;
             /**
-             * @description Null when none was given.
+             * @description Description of the lead. null if no description was given.
              * @example null
              */
             description: string | null;
             /** @example SW1A 1AA */
             postcode: string;
             /**
-             * @description The visitor's browser.
+             * @description User-agent string of the visitor's browser.
              * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
              */
             user_agent: string;
             /**
-             * @description The visitor's address.
+             * @description The visitor's IP address.
              * @example 203.0.113.7
              */
             ip: string;
@@ -3796,37 +3505,37 @@ export interface components {
              */
             referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
             /**
-             * @description Where the visitor came from.
+             * @description URL of the page that the visitor came from.
              * @example null
              */
             referrer_url: string | null;
             /**
-             * @description Class of the device, read from the user agent; `unknown` when it can't be.
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
              * @example desktop
              */
             device_type: string;
             /**
-             * @description Name of the device, read from the user agent; `unknown` when it can't be.
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             device_name: string;
             /**
-             * @description Browser, read from the user agent; `unknown` when it can't be.
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
              * @example Firefox
              */
             browser: string;
             /**
-             * @description Version of the browser, read from the user agent; `unknown` when it can't be.
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
              * @example 145.0
              */
             browser_version: string;
             /**
-             * @description Operating system, read from the user agent; `unknown` when it can't be.
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
              * @example Linux
              */
             os: string;
             /**
-             * @description Version of the operating system, read from the user agent; `unknown` when it can't be.
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
              * @example unknown
              */
             os_version: string;
@@ -3838,7 +3547,7 @@ export interface components {
             /** @example quote */
             type: string;
             /**
-             * @description 1 marks a test lead: made with a test token, or with the status `test`.
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
              * @example 0
              * @enum {integer}
              */
@@ -3851,17 +3560,17 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the lead changed last.
+             * @description When the lead was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description Your own id of the lead, unique in the account.
+             * @description Your own ID for the lead, unique in the account.
              * @example null
              */
             external_id: string | null;
             /**
-             * @description What else is known of the lead, such as `utm_source`. `{}` when nothing is.
+             * @description Further data about the lead, such as `utm_source`. `{}` if the lead has no attributes.
              * @example {
              *       "utm_source": "newsletter",
              *       "returning": true
@@ -3872,7 +3581,7 @@ export interface components {
             };
             /**
              * Format: uuid
-             * @description Reference of the lead that it is a duplicate of.
+             * @description Reference of the lead that this lead duplicates. null if this lead is not marked as a duplicate, or if the original was erased.
              * @example null
              */
             duplicate_of: string | null;
@@ -3888,15 +3597,7 @@ export interface components {
         MarkLeadDuplicateRequest: {
             /**
              * Format: uuid
-             * @description Reference of the lead that it is a duplicate of; null: it is none.
-             * @example null
-             */
-            reference: string | null;
-        };
-        MarkLeadDuplicateRequestForm: {
-            /**
-             * Format: uuid
-             * @description Reference of the lead that it is a duplicate of; null: it is none.
+             * @description Reference of the original lead. null removes the link.
              * @example null
              */
             reference: string | null;
@@ -3910,13 +3611,13 @@ export interface components {
         /** @description One change of a lead. */
         LeadHistoryEntry: {
             /**
-             * @description Counts the changes of a lead; its ETag starts with it.
+             * @description Version of the lead after the change. The ETag of the lead starts with this number.
              * @example 2
              */
             version: number;
             /**
              * Format: date-time
-             * @description When it was done; also the updated_at of the lead then, unless only an appointment or a callback was changed.
+             * @description When the change took place. Equals `updated_at` of the lead at that time, unless only an appointment or a callback was changed.
              * @example 2026-11-21T09:30:00.123456Z
              */
             at: string;
@@ -3925,20 +3626,20 @@ export interface components {
              * @enum {string}
              */
             action: "created" | "updated" | "erased";
-            /** @description Whose token did it. Null for leads that were created before this was recorded. */
+            /** @description The token that made the change. null if no token is recorded. */
             token: components["schemas"]["TokenName"] | null;
             /**
-             * @description The X-Request-Id of the request that did it.
+             * @description The X-Request-Id of the request that made the change. null if no request is recorded.
              * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
              */
             request_id: string | null;
-            /** @description What became another one. Empty for the creation and the erasure, which also empties what others were from and to. */
+            /** @description The changed fields. Empty for the creation and the erasure of the lead. An erasure also clears `from` and `to` of earlier changes. */
             changes: components["schemas"]["LeadFieldChange"][];
         };
         LeadHistoryEntryCursorPage: {
             data: components["schemas"]["LeadHistoryEntry"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -3950,23 +3651,23 @@ export interface components {
              */
             store: "postgresql" | "object_store" | "jetstream";
             /**
-             * @description What it is. Further kinds may be added.
+             * @description Kind of data. More kinds may be added.
              * @example customer
              */
             what: string;
             /**
-             * @description How many there were; null while it is to be done.
+             * @description Number of erased records. null until all data of this kind is erased.
              * @example 1
              */
             count: number | null;
             /**
              * Format: date-time
-             * @description When it was done.
+             * @description When the data was erased. null until then.
              * @example 2026-11-21T09:30:00.123456Z
              */
             erased_at: string | null;
         };
-        /** @description An endpoint to which `lead.erased` is sent. */
+        /** @description An endpoint that `lead.erased` is sent to. */
         ErasureReceiver: {
             /** @example 1 */
             endpoint_id: number;
@@ -3979,26 +3680,26 @@ export interface components {
             status: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
             /**
              * Format: date-time
-             * @description When the endpoint confirmed it with 2xx; null until then.
+             * @description When the endpoint responded with 2xx. null until then.
              * @example 2026-11-21T09:30:05.123456Z
              */
             delivered_at: string | null;
         };
         ErasureRemains: {
             /**
-             * @description `imports`: files of imports that are not done. `stream`: events from before their place in the stream was recorded, or that were published twice. `wal`: the write-ahead log of PostgreSQL. `backups`: of all stores.
+             * @description Place of the remaining data. `imports`: files of unfinished imports. `stream`: published events whose position in the message stream is not known. `wal`: the write-ahead log of PostgreSQL. `backups`: backups of all stores.
              * @example backups
              * @enum {string}
              */
             where: "imports" | "stream" | "wal" | "backups";
             /**
              * Format: date-time
-             * @description Until when. Null while the erasure runs, and where the operator has not said how long backups are kept.
+             * @description When the remaining data is gone. For `wal` and `backups`, null while the erasure runs, and if the operator has not set how long backups are kept.
              * @example 2026-12-21T09:30:00.123456Z
              */
             until: string | null;
         };
-        /** @description The receipt of a lead's erasure. */
+        /** @description The receipt for the erasure of a lead. */
         Erasure: {
             /**
              * Format: uuid
@@ -4012,21 +3713,26 @@ export interface components {
             status: "running" | "done";
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When the erasure was requested.
              * @example 2026-11-21T09:30:00.123456Z
              */
             requested_at: string;
             /**
              * Format: date-time
-             * @description When everything was done.
+             * @description When the erasure finished. null until then.
              * @example null
              */
             finished_at: string | null;
-            /** @description What was erased where. */
+            /** @description The erased data, by store. */
             erased: components["schemas"]["ErasedPlace"][];
-            /** @description Null until the event is recorded. Renewed 2, 4, 8 … seconds after the request, at last once a day. */
+            /** @description The endpoints that receive `lead.erased`, with the current status of each delivery. null until the erasure is done and the event is stored, and while the endpoints cannot be read (`receivers_unavailable`). */
             receivers: components["schemas"]["ErasureReceiver"][] | null;
-            /** @description What can no longer be reached through the service, and ends later. */
+            /**
+             * @description The reason that `receivers` cannot be read now. Retrieve the receipt again later. null otherwise.
+             * @example null
+             */
+            receivers_unavailable: string | null;
+            /** @description Data that the service can no longer reach and that expires later. */
             remains: components["schemas"]["ErasureRemains"][];
         };
         ErasureResponse: {
@@ -4037,33 +3743,33 @@ export interface components {
             number: number;
             /**
              * Format: date-time
-             * @description When it began.
+             * @description When the attempt started.
              * @example 2026-11-21T09:30:00.123456Z
              */
             started_at: string;
             /**
-             * @description In milliseconds.
+             * @description Duration in milliseconds.
              * @example 84
              */
             duration_ms: number;
             /**
-             * @description The answer's status, HTTP's or SMTP's; null when there was no answer.
+             * @description The status of the HTTP or SMTP response. null if there was no response.
              * @example 200
              */
             status: number | null;
             /**
-             * @description Why the attempt failed; null on success.
+             * @description The error of the attempt. null after a success.
              * @example null
              * @enum {string|null}
              */
             error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
-             * @description The same in a sentence, of a redirect, of `tls` and of what a proxy of the operator prevents; null otherwise.
+             * @description A sentence that explains the error if the receiver sent a redirect, if the error is `tls`, or if a proxy of the operator blocked the request. Otherwise null.
              * @example 302: redirects are not followed.
              */
             reason: string | null;
             /**
-             * @description The first 4 KiB of the answer: of HTTP its body, of SMTP all of it.
+             * @description The first 4 KiB of the HTTP response body, or of the SMTP response. null if there was no response, or if the lead was erased.
              * @example ok
              */
             response: string | null;
@@ -4075,19 +3781,19 @@ export interface components {
             endpoint_id: number;
             /**
              * Format: uuid
-             * @description Also the webhook's `webhook-id`.
+             * @description The ID of the event, which webhooks carry as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about.
+             * @description The type of the event.
              * @example lead.created
              * @enum {string}
              */
             event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
-             * @description Null of an event about a webhook endpoint.
+             * @description The reference of the lead. null if the event is about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             lead_reference: string | null;
@@ -4100,30 +3806,30 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -4134,11 +3840,11 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When it was stored.
+             * @description When the event was stored.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
-            /** @description What is sent. Null where it was erased, where no endpoint subscribed to it, or where there would be too much of it. */
+            /** @description The body of the webhook. null if the event was erased, or if the export has reached its size limit. */
             body: unknown;
             deliveries: components["schemas"]["ExportedWebhookDelivery"][];
         };
@@ -4147,13 +3853,13 @@ export interface components {
             id: number;
             /**
              * Format: uuid
-             * @description Also the webhook's `webhook-id`.
+             * @description The ID of the event, which webhooks carry as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
              * Format: uuid
-             * @description Null of an event about a webhook endpoint.
+             * @description The reference of the lead. null if the event is about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             lead_reference: string | null;
@@ -4166,30 +3872,30 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -4200,26 +3906,26 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When it was stored.
+             * @description When the event was stored.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
-            /** @description What the message is made of; null likewise. */
+            /** @description The data of the message. null if the export has reached its size limit. */
             body: unknown;
             deliveries: components["schemas"]["ExportedNotificationDelivery"][];
         };
-        /** @description All that is held of a lead. */
+        /** @description All stored data of a lead. */
         ExportedLead: {
             lead: components["schemas"]["ManagedLead"];
             history: components["schemas"]["LeadHistoryEntry"][];
             appointments: components["schemas"]["ScheduledRecord"][];
             callbacks: components["schemas"]["ScheduledRecord"][];
-            /** @description The files are at their urls. */
+            /** @description Attachments. Download each file from its `url`. */
             attachments: components["schemas"]["Image"][];
             webhooks: components["schemas"]["ExportedWebhook"][];
             notifications: components["schemas"]["ExportedNotification"][];
             /**
-             * @description Whether that is all. Otherwise each list has its newest records; the lists of a lead have the others.
+             * @description Whether the export is complete. If false, the lists have only their newest records, or bodies are missing. Read the rest from the other operations of the lead.
              * @example true
              */
             complete: boolean;
@@ -4230,7 +3936,7 @@ export interface components {
         ExportedLeadCursorPage: {
             data: components["schemas"]["ExportedLead"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -4240,19 +3946,19 @@ export interface components {
             /** @example Clear Windows */
             name: string;
             /**
-             * @description What `X-SERVICE-Account-Key` of webhooks carries.
+             * @description The value of `X-SERVICE-Account-Key` in webhooks.
              * @example 6f1c2d3e4a5b4c6d8e7f901a2b3c4d5e
              */
             api_key: string;
             /**
              * Format: email
-             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @description Email address that is notified when all attempts to a webhook endpoint have failed for 24 hours. null or an empty string clears the field.
              * @example it@example.com
              */
             contact_email: string | null;
             /**
              * Format: date-time
-             * @description When the account was made.
+             * @description When the account was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
@@ -4263,15 +3969,7 @@ export interface components {
         UpdateAccountRequest: {
             /**
              * Format: email
-             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
-             * @example it@example.com
-             */
-            contact_email?: string | null;
-        };
-        UpdateAccountRequestForm: {
-            /**
-             * Format: email
-             * @description Who is notified when a webhook endpoint has only failed for 24 hours. Null, or empty, clears it.
+             * @description Email address that is notified when all attempts to a webhook endpoint have failed for 24 hours. null or an empty string clears the field.
              * @example it@example.com
              */
             contact_email?: string | null;
@@ -4281,72 +3979,72 @@ export interface components {
              * @example event_waiting
              * @enum {string}
              */
-            kind: "lead_missing" | "event_missing" | "event_waiting" | "deliveries_missing" | "delivery_overdue" | "delivery_beyond_schedule" | "delivery_held";
+            kind: "lead_missing" | "event_missing" | "event_waiting" | "fan_out_overdue" | "deliveries_missing" | "delivery_overdue" | "delivery_beyond_schedule" | "delivery_held";
             /**
-             * @description The place of the lead among those of the account; null where none is known.
+             * @description The number of the lead within the account. null if unknown.
              * @example 7
              */
             lead_number: number | null;
             /**
-             * @description The lead; null where none is known.
+             * @description The reference of the lead. null if unknown.
              * @example 0f9c3a52-8d1e-4b67-9a05-3c7e2f4d1b86
              */
             lead_reference: string | null;
             /**
-             * @description The event.
+             * @description The ID of the event. null if unknown.
              * @example 6c1f0d4a-2b7e-4f93-8e50-1d9a7c3b5e28
              */
             event_id: string | null;
             /**
-             * @description The delivery.
+             * @description The ID of the delivery. null if the finding is not about one delivery.
              * @example null
              */
             delivery_id: number | null;
             /**
              * Format: date-time
-             * @description Since when it has been so: when the lead or event was made, or the delivery was due.
+             * @description When the finding started: when the lead or event was created, or when the delivery was due.
              * @example 2026-11-21T09:30:00.123456Z
              */
             since: string;
-            /** @example The event is in the outbox and not published. */
+            /** @example The event is in the outbox, but webhook-service has not stored it. */
             detail: string;
         };
-        /** @description Whether every lead has its event, every event the deliveries it was stored with, and every delivery its explanation. */
+        /** @description The result of a check. The check finds leads without an event, events without their deliveries, and deliveries that are overdue, wrongly held, or due later than the schedule allows. */
         Reconciliation: {
             /**
              * Format: date-time
-             * @description When the last check began; null before the first.
+             * @description When the last check started. null before the first check.
              * @example 2026-11-21T09:30:00.123456Z
              */
             started_at: string | null;
             /**
              * Format: date-time
-             * @description When it ended.
+             * @description When the last check ended. null before the first check.
              * @example 2026-11-21T09:30:00.234567Z
              */
             finished_at: string | null;
             /**
-             * @description How many leads the account has.
+             * @description Number of leads in the account.
              * @example 42
              */
             leads: number;
             /**
-             * @description Up to which number they are checked. Leads whose event is on its way are waited for.
+             * @description Every lead up to this lead number has been checked. The check stops at a lead whose event is still in flight, and continues later.
              * @example 42
              */
             checked_leads: number;
             /**
-             * @description 10000 stands for as many or more.
+             * @description Number of findings. 10000 means 10,000 or more.
              * @example 1
              */
             unexplained_count: number;
-            /** @description The first hundred, oldest first. */
+            /** @description The first 100 findings, oldest first. */
             unexplained: components["schemas"]["Unexplained"][];
         };
         ReconciliationResponse: {
             data: components["schemas"]["Reconciliation"];
         };
-        /** @description Someone leads are assigned to. */
+        /** @description A user to whom leads can be assigned. */
         User: {
             /** @example 1 */
             id: number;
@@ -4356,40 +4054,41 @@ export interface components {
             name: string;
             /**
              * Format: date-time
-             * @description When the user was made.
+             * @description When the user was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description Null until the user is removed.
+             * @description When the user was removed. null until then.
              * @example null
              */
             removed_at: string | null;
             /**
              * Format: date-time
-             * @description When the address of the calendar was made; null when there is none.
+             * @description When the calendar URL was created. null if the user has no calendar URL.
              * @example null
              */
             calendar_created_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the calendar URL expires, together with the token that created it. null if the URL does not expire.
+             * @example null
+             */
+            calendar_expires_at: string | null;
         };
-        UserList: {
+        UserCursorPage: {
             data: components["schemas"]["User"][];
+            /**
+             * @description Pass this value as `cursor` to get the next records. null at the end.
+             * @example null
+             */
+            next_cursor: string | null;
         };
         CreateUserRequest: {
             /**
              * Format: email
-             * @description Once per account.
-             * @example sales@example.com
-             */
-            email: string;
-            /** @example Grace Hopper */
-            name: string;
-        };
-        CreateUserRequestForm: {
-            /**
-             * Format: email
-             * @description Once per account.
+             * @description Email address of the user, unique in the account.
              * @example sales@example.com
              */
             email: string;
@@ -4402,17 +4101,7 @@ export interface components {
         UpdateUserRequest: {
             /**
              * Format: email
-             * @description Once per account.
-             * @example sales@example.com
-             */
-            email?: string;
-            /** @example Grace Hopper */
-            name?: string;
-        };
-        UpdateUserRequestForm: {
-            /**
-             * Format: email
-             * @description Once per account.
+             * @description Email address of the user, unique in the account.
              * @example sales@example.com
              */
             email?: string;
@@ -4422,21 +4111,27 @@ export interface components {
         UserCalendar: {
             /**
              * Format: uri
-             * @description Anyone with this address can read the calendar, without a token. Shown only here. Programs that want `webcal:` take it in place of `https:`.
+             * @description URL of the calendar, shown only in this response. Anyone with the URL can read the calendar without a token. Replace `https:` with `webcal:` for programs that need this scheme.
              * @example https://api.example.com/calendars/lw_cal_2vJ8.ics
              */
             url: string;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the calendar URL was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description When the URL expires, together with the token that created it. null if this token does not expire.
+             * @example null
+             */
+            expires_at: string | null;
         };
         UserCalendarResponse: {
             data: components["schemas"]["UserCalendar"];
         };
-        /** @description What is known of a bearer token. The token itself is shown once, when it is made. */
+        /** @description The record of a bearer token. The token itself is shown only when it is created. */
         Token: {
             /** @example 1 */
             id: number;
@@ -4449,67 +4144,74 @@ export interface components {
              */
             scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
             /**
-             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null
              */
             endpoint_id: number | null;
             /**
-             * @description Leads made with it are test leads.
+             * @description Whether the token creates test leads. A test token can still read and change live data within its scopes.
              * @example false
              */
             test: boolean;
             /**
              * Format: date-time
-             * @description Null when it does not expire.
+             * @description When the token expires. null if it does not expire.
              * @example null
              */
             expires_at: string | null;
             /**
-             * @description It may stand in a public page.
+             * @description Publishable: safe to use in a public page; can only create leads.
              * @example false
              */
             publishable: boolean;
             /**
-             * @description Of a publishable token: the origins of its pages.
+             * @description Origins of the pages that may use a publishable token.
              * @example []
              */
             origins: string[];
             /**
-             * @description Of a publishable token: where a plain form is sent back to.
+             * @description URL that a person is sent to after submitting a website form. Publishable tokens only.
              * @example null
              */
             return_url: string | null;
             /**
-             * @description Of a publishable token: the form field that people leave empty.
+             * @description Name of a form field that is hidden from people. A form with a value in this field creates a lead with the status `spam`. Publishable tokens only.
              * @example null
              */
             honeypot: string | null;
             /**
              * Format: date-time
-             * @description Null when it was never used.
+             * @description When the token was last used. null if it was never used.
              * @example null
              */
             last_used_at: string | null;
             /**
              * Format: date-time
-             * @description Null until it is revoked.
+             * @description When the token was revoked. null until then.
              * @example null
              */
             revoked_at: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the token was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /** @description The token that created this token. null if an operator created it. */
+            created_by: components["schemas"]["TokenName"] | null;
             /**
-             * @description It is not revoked and expires within 14 days.
+             * @description Whether the token expires within 14 days and is not revoked.
              * @example false
              */
             expires_soon: boolean;
         };
-        TokenList: {
+        TokenCursorPage: {
             data: components["schemas"]["Token"][];
+            /**
+             * @description Pass this value as `cursor` to get the next records. null at the end.
+             * @example null
+             */
+            next_cursor: string | null;
         };
         CreateTokenRequest: {
             /**
@@ -4518,7 +4220,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Required, but for a publishable token, which has `leads:create` alone.
+             * @description Required unless `publishable` is true. A publishable token has only `leads:create`.
              * @example [
              *       "leads"
              *     ]
@@ -4526,78 +4228,28 @@ export interface components {
             scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
             /**
              * Format: date-time
-             * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
+             * @description When the token expires: a future time, ISO 8601 with an offset. Default: never. Required if the token of the request expires.
              * @example 2030-01-01T00:00:00Z
              */
             expires_at?: string;
-            /** @description With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none. */
+            /** @description The ID of the webhook endpoint that the token is restricted to. Requires `webhooks` as the only scope. Such a token cannot create or delete endpoints. */
             endpoint_id?: number;
             /**
-             * @description It may stand in a public page: it creates leads for pages of its origins, within limits.
+             * @description Publishable: safe to use in a public page. The token can only create leads, for pages of its origins and within rate limits.
              * @example false
              */
             publishable?: boolean;
-            /** @description Required with `publishable`: the origins of the pages. */
+            /** @description Origins of the pages that may use the token. Required with `publishable`. */
             origins?: string[];
             /**
              * Format: uri
-             * @description With `publishable`: where `POST /capture/:token` sends people back to.
+             * @description URL that `POST /capture/:token` redirects to. Only with `publishable`.
              */
             return_url?: string;
-            /** @description With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`. */
+            /** @description Name of a form field that is hidden from people. A form with a value in this field creates a lead with the status `spam`. Only with `publishable`. */
             honeypot?: string;
             /**
-             * @description Its leads are test leads. By default false; with a test token true.
-             * @example false
-             */
-            test?: boolean;
-        };
-        CreateTokenRequestForm: {
-            /**
-             * @description What the token is for.
-             * @example Website form
-             */
-            name: string;
-            /**
-             * @description Required, but for a publishable token, which has `leads:create` alone.
-             * @example [
-             *       "leads"
-             *     ]
-             */
-            scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
-            /**
-             * Format: date-time
-             * @description When it stops working, ISO 8601 with an offset, in the future. By default never; required with a token that expires.
-             * @example 2030-01-01T00:00:00Z
-             */
-            expires_at?: string;
-            /**
-             * @description With the scope `webhooks` alone: the one webhook endpoint that it sees. It creates none and deletes none.
-             * @default
-             */
-            endpoint_id: number | string;
-            /**
-             * @description It may stand in a public page: it creates leads for pages of its origins, within limits.
-             * @example false
-             */
-            publishable?: boolean;
-            /**
-             * @description Required with `publishable`: the origins of the pages.
-             * @default
-             */
-            origins: string[] | string;
-            /**
-             * @description With `publishable`: where `POST /capture/:token` sends people back to.
-             * @default
-             */
-            return_url: string;
-            /**
-             * @description With `publishable`: a form field that people do not see. Who fills it in sends a lead with the status `spam`.
-             * @default
-             */
-            honeypot: string;
-            /**
-             * @description Its leads are test leads. By default false; with a test token true.
+             * @description Whether the token creates test leads. A test token is not a sandbox: it can read and change live data within its scopes. To try things out, use a second account. Default: true if the token of the request is a test token, otherwise false.
              * @example false
              */
             test?: boolean;
@@ -4614,66 +4266,68 @@ export interface components {
              */
             scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
             /**
-             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null
              */
             endpoint_id: number | null;
             /**
-             * @description Leads made with it are test leads.
+             * @description Whether the token creates test leads. A test token can still read and change live data within its scopes.
              * @example false
              */
             test: boolean;
             /**
              * Format: date-time
-             * @description Null when it does not expire.
+             * @description When the token expires. null if it does not expire.
              * @example null
              */
             expires_at: string | null;
             /**
-             * @description It may stand in a public page.
+             * @description Publishable: safe to use in a public page; can only create leads.
              * @example false
              */
             publishable: boolean;
             /**
-             * @description Of a publishable token: the origins of its pages.
+             * @description Origins of the pages that may use a publishable token.
              * @example []
              */
             origins: string[];
             /**
-             * @description Of a publishable token: where a plain form is sent back to.
+             * @description URL that a person is sent to after submitting a website form. Publishable tokens only.
              * @example null
              */
             return_url: string | null;
             /**
-             * @description Of a publishable token: the form field that people leave empty.
+             * @description Name of a form field that is hidden from people. A form with a value in this field creates a lead with the status `spam`. Publishable tokens only.
              * @example null
              */
             honeypot: string | null;
             /**
              * Format: date-time
-             * @description Null when it was never used.
+             * @description When the token was last used. null if it was never used.
              * @example null
              */
             last_used_at: string | null;
             /**
              * Format: date-time
-             * @description Null until it is revoked.
+             * @description When the token was revoked. null until then.
              * @example null
              */
             revoked_at: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the token was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
+            /** @description The token that created this token. null if an operator created it. */
+            created_by: components["schemas"]["TokenName"] | null;
             /**
-             * @description It is not revoked and expires within 14 days.
+             * @description Whether the token expires within 14 days and is not revoked.
              * @example false
              */
             expires_soon: boolean;
             /**
-             * @description The token itself, shown only here.
+             * @description The token itself, shown only in this response.
              * @example lw_live_…
              */
             token: string;
@@ -4684,7 +4338,7 @@ export interface components {
         TokenResponse: {
             data: components["schemas"]["Token"];
         };
-        /** @description What the token of the request may do. */
+        /** @description The token of the request and its permissions. */
         OwnToken: {
             /** @example 1 */
             id: number;
@@ -4697,18 +4351,18 @@ export interface components {
              */
             scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
             /**
-             * @description The one webhook endpoint that it sees; null: it is not of one alone.
+             * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null
              */
             endpoint_id: number | null;
             /**
-             * @description Leads made with it are test leads.
+             * @description Whether the token creates test leads. A test token can still read and change live data within its scopes.
              * @example false
              */
             test: boolean;
             /**
              * Format: date-time
-             * @description Null when it does not expire.
+             * @description When the token expires. null if it does not expire.
              * @example null
              */
             expires_at: string | null;
@@ -4716,62 +4370,66 @@ export interface components {
         OwnTokenResponse: {
             data: components["schemas"]["OwnToken"];
         };
+        /** @enum {string} */
+        EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+        /** @enum {string} */
+        WebhookInclude: "attributes";
         WebhookEndpointFilter: {
             status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
             referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
             postcode?: string[];
             user_email?: string[];
         };
-        /** @description An address that webhooks are sent to. */
+        /** @description A webhook endpoint. */
         WebhookEndpoint: {
             /** @example 1 */
             id: number;
             /**
              * Format: uri
-             * @description Where webhooks are sent.
+             * @description URL that webhooks are sent to.
              * @example https://crm.example.com/webhooks/leads
              */
             url: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include: "attributes"[];
-            /** @description Which leads it gets the events of; null: of all. */
+            include: components["schemas"]["WebhookInclude"][];
+            /** @description Selects the leads whose events the endpoint receives. null if no filter is set. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
-             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @description The reason that the service disabled the endpoint: `failing` if all attempts had failed for too long. null otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "failing" | null;
             /**
-             * @description The names of its own headers. Their values are not shown.
+             * @description Names of the custom headers. The values are secret and always null.
              * @example {
              *       "X-Api-Key": null
              *     }
@@ -4781,19 +4439,19 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @description When the previous secret stops signing. null if only the current secret signs.
              * @example null
              */
             previous_secret_until: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the endpoint was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the endpoint was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
@@ -4804,171 +4462,107 @@ export interface components {
         CreateWebhookEndpointRequest: {
             /**
              * Format: uri
-             * @description Where webhooks are sent: http or https, without credentials.
+             * @description URL that webhooks are sent to: http or https, without credentials.
              * @example https://crm.example.com/webhooks/leads
              */
             url: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description?: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled?: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include?: "attributes"[];
-            /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
+            include?: components["schemas"]["WebhookInclude"][];
+            /** @description Limits the endpoint to events of leads that match at least one value in each list. Replaces the stored filter. null or `{}` removes the filter. An unknown key is a 422. JSON bodies only. */
             filter?: {
-                /** @description Its status after the change. */
+                /** @description Only events of leads that have one of these statuses after the change. */
                 status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
-                /** @description Its referrer. */
+                /** @description Only events of leads with one of these referrers. */
                 referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
-                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                /** @description Only events of leads whose postcode starts with one of these texts: `M1` also matches `M12 4AB`. Case and spaces do not matter. */
                 postcode?: string[];
-                /** @description The email address of its user, in any case. */
+                /** @description Only events of leads that are assigned to a user with one of these email addresses. Case does not matter. */
                 user_email?: string[];
             } | null;
-            /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
+            /** @description Additional headers of each attempt, such as `Authorization`. The values are stored encrypted. The object replaces all stored headers. A header with the value null keeps its stored value. JSON bodies only: `{"Authorization": "Bearer …"}`. */
             headers?: {
                 [key: string]: string | null;
             };
-            /** @description The key that signs, 16 characters or more; by default one is made for you. */
+            /** @description Signing key, at least 16 characters. Default: a generated key. */
             secret?: string;
-        };
-        CreateWebhookEndpointRequestForm: {
-            /**
-             * Format: uri
-             * @description Where webhooks are sent: http or https, without credentials.
-             * @example https://crm.example.com/webhooks/leads
-             */
-            url: string;
-            /**
-             * @description For your own eyes. Null clears it.
-             * @example CRM
-             */
-            description?: string | null;
-            /**
-             * @description While it is false, deliveries are held.
-             * @example true
-             */
-            enabled?: boolean;
-            /**
-             * @description What it subscribes to; `lead.created` alone by default.
-             * @example [
-             *       "lead.created"
-             *     ]
-             */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
-            /**
-             * @description The leads whose events it gets; `all` by default.
-             * @example live
-             * @enum {string}
-             */
-            leads?: "all" | "live" | "test";
-            /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
-             * @example [
-             *       "attributes"
-             *     ]
-             */
-            include?: "attributes"[];
-            /**
-             * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
-             * @default
-             */
-            filter: ({
-                /** @description Its status after the change. */
-                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
-                /** @description Its referrer. */
-                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
-                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
-                postcode?: string[];
-                /** @description The email address of its user, in any case. */
-                user_email?: string[];
-            } | null) | string;
-            /**
-             * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
-             * @default
-             */
-            headers: {
-                [key: string]: string | null;
-            } | string;
-            /**
-             * @description The key that signs, 16 characters or more; by default one is made for you.
-             * @default
-             */
-            secret: string;
         };
         CreatedWebhookEndpoint: {
             /** @example 1 */
             id: number;
             /**
              * Format: uri
-             * @description Where webhooks are sent.
+             * @description URL that webhooks are sent to.
              * @example https://crm.example.com/webhooks/leads
              */
             url: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include: "attributes"[];
-            /** @description Which leads it gets the events of; null: of all. */
+            include: components["schemas"]["WebhookInclude"][];
+            /** @description Selects the leads whose events the endpoint receives. null if no filter is set. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
-             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @description The reason that the service disabled the endpoint: `failing` if all attempts had failed for too long. null otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "failing" | null;
             /**
-             * @description The names of its own headers. Their values are not shown.
+             * @description Names of the custom headers. The values are secret and always null.
              * @example {
              *       "X-Api-Key": null
              *     }
@@ -4978,24 +4572,24 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @description When the previous secret stops signing. null if only the current secret signs.
              * @example null
              */
             previous_secret_until: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the endpoint was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the endpoint was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description The key that signs, shown only here.
+             * @description The signing key, shown only in this response.
              * @example whsec_…
              */
             secret: string;
@@ -5006,17 +4600,17 @@ export interface components {
         WebhookEndpointRecovery: {
             /**
              * Format: date-time
-             * @description Deliveries of events created then or later.
+             * @description The recovery covers deliveries of events that were created at or after this time.
              * @example 2026-11-21T09:30:00.123456Z
              */
             since: string;
             /**
-             * @description How many are still to be attempted; 10,000 at most are counted.
+             * @description Number of deliveries that still wait for their attempt. Counting stops at 10,000.
              * @example 12
              */
             remaining: number;
             /**
-             * @description Whether there may be more.
+             * @description Whether more than `remaining` deliveries may wait for their attempt.
              * @example false
              */
             remaining_capped: boolean;
@@ -5026,50 +4620,50 @@ export interface components {
             id: number;
             /**
              * Format: uri
-             * @description Where webhooks are sent.
+             * @description URL that webhooks are sent to.
              * @example https://crm.example.com/webhooks/leads
              */
             url: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include: "attributes"[];
-            /** @description Which leads it gets the events of; null: of all. */
+            include: components["schemas"]["WebhookInclude"][];
+            /** @description Selects the leads whose events the endpoint receives. null if no filter is set. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
-             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @description The reason that the service disabled the endpoint: `failing` if all attempts had failed for too long. null otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "failing" | null;
             /**
-             * @description The names of its own headers. Their values are not shown.
+             * @description Names of the custom headers. The values are secret and always null.
              * @example {
              *       "X-Api-Key": null
              *     }
@@ -5079,23 +4673,23 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @description When the previous secret stops signing. null if only the current secret signs.
              * @example null
              */
             previous_secret_until: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the endpoint was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the endpoint was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
-            /** @description What is left of what is recovered; null when nothing is. */
+            /** @description The progress of the recovery that is running (POST …/recover). null if no recovery is running. */
             recovery: components["schemas"]["WebhookEndpointRecovery"] | null;
         };
         RetrievedWebhookEndpointResponse: {
@@ -5104,188 +4698,117 @@ export interface components {
         UpdateWebhookEndpointRequest: {
             /**
              * Format: uri
-             * @description Where webhooks are sent: http or https, without credentials.
+             * @description URL that webhooks are sent to: http or https, without credentials.
              * @example https://crm.example.com/webhooks/leads
              */
             url?: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description?: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled?: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events?: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads?: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include?: "attributes"[];
-            /** @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only. */
+            include?: components["schemas"]["WebhookInclude"][];
+            /** @description Limits the endpoint to events of leads that match at least one value in each list. Replaces the stored filter. null or `{}` removes the filter. An unknown key is a 422. JSON bodies only. */
             filter?: {
-                /** @description Its status after the change. */
+                /** @description Only events of leads that have one of these statuses after the change. */
                 status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
-                /** @description Its referrer. */
+                /** @description Only events of leads with one of these referrers. */
                 referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
-                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
+                /** @description Only events of leads whose postcode starts with one of these texts: `M1` also matches `M12 4AB`. Case and spaces do not matter. */
                 postcode?: string[];
-                /** @description The email address of its user, in any case. */
+                /** @description Only events of leads that are assigned to a user with one of these email addresses. Case does not matter. */
                 user_email?: string[];
             } | null;
-            /** @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`. */
+            /** @description Additional headers of each attempt, such as `Authorization`. The values are stored encrypted. The object replaces all stored headers. A header with the value null keeps its stored value. JSON bodies only: `{"Authorization": "Bearer …"}`. */
             headers?: {
                 [key: string]: string | null;
             };
-        };
-        UpdateWebhookEndpointRequestForm: {
-            /**
-             * Format: uri
-             * @description Where webhooks are sent: http or https, without credentials.
-             * @example https://crm.example.com/webhooks/leads
-             */
-            url?: string;
-            /**
-             * @description For your own eyes. Null clears it.
-             * @example CRM
-             */
-            description?: string | null;
-            /**
-             * @description While it is false, deliveries are held.
-             * @example true
-             */
-            enabled?: boolean;
-            /**
-             * @description What it subscribes to; `lead.created` alone by default.
-             * @example [
-             *       "lead.created"
-             *     ]
-             */
-            events?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
-            /**
-             * @description The leads whose events it gets; `all` by default.
-             * @example live
-             * @enum {string}
-             */
-            leads?: "all" | "live" | "test";
-            /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
-             * @example [
-             *       "attributes"
-             *     ]
-             */
-            include?: "attributes"[];
-            /**
-             * @description The endpoint gets the events of leads that have one of the values of each list. It replaces the filter that is there; null or `{}` removes it. In JSON only.
-             * @default
-             */
-            filter: ({
-                /** @description Its status after the change. */
-                status?: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
-                /** @description Its referrer. */
-                referrer?: ("Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct")[];
-                /** @description What its postcode starts with; `M1` also finds `M12 4AB`. Case and spaces do not matter. */
-                postcode?: string[];
-                /** @description The email address of its user, in any case. */
-                user_email?: string[];
-            } | null) | string;
-            /**
-             * @description Headers that each attempt carries beside its own, such as `Authorization`; encrypted where they are stored. They replace those that are there; null keeps the value that a header has. In JSON only: `{"Authorization": "Bearer …"}`.
-             * @default
-             */
-            headers: {
-                [key: string]: string | null;
-            } | string;
         };
         WebhookEndpointResponse: {
             data: components["schemas"]["WebhookEndpoint"];
         };
         RotateWebhookSecretRequest: {
             /**
-             * @description How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.
+             * @description How long the replaced secret continues to sign: `0s`, `15m`, `24h` … At most `30d`. Default `24h`.
              * @example 24h
              */
             overlap?: string;
-            /** @description The key that signs, 16 characters or more; by default one is made for you. */
+            /** @description Signing key, at least 16 characters. Default: a generated key. */
             secret?: string;
-        };
-        RotateWebhookSecretRequestForm: {
-            /**
-             * @description How long the secret that is replaced still signs: `0s`, `15m`, `24h` …, at most `30d`. By default `24h`.
-             * @example 24h
-             */
-            overlap?: string;
-            /**
-             * @description The key that signs, 16 characters or more; by default one is made for you.
-             * @default
-             */
-            secret: string;
         };
         RotatedWebhookEndpoint: {
             /** @example 1 */
             id: number;
             /**
              * Format: uri
-             * @description Where webhooks are sent.
+             * @description URL that webhooks are sent to.
              * @example https://crm.example.com/webhooks/leads
              */
             url: string;
             /**
-             * @description For your own eyes. Null clears it.
+             * @description Description for your own use. null clears the field.
              * @example CRM
              */
             description: string | null;
             /**
-             * @description While it is false, deliveries are held.
+             * @description Whether webhooks are sent. While false, deliveries are held.
              * @example true
              */
             enabled: boolean;
             /**
-             * @description What it subscribes to; `lead.created` alone by default.
+             * @description Event types that the endpoint subscribes to. Default: only `lead.created`.
              * @example [
              *       "lead.created"
              *     ]
              */
-            events: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            events: components["schemas"]["EventType"][];
             /**
-             * @description The leads whose events it gets; `all` by default.
+             * @description Leads whose events the endpoint receives. Default `all`.
              * @example live
              * @enum {string}
              */
             leads: "all" | "live" | "test";
             /**
-             * @description Optional parts of its webhook bodies. `attributes` adds the attributes of the lead, if it has any. Empty by default.
+             * @description Optional parts of the webhook bodies. `attributes` adds the attributes of the lead. Default: no optional parts.
              * @example [
              *       "attributes"
              *     ]
              */
-            include: "attributes"[];
-            /** @description Which leads it gets the events of; null: of all. */
+            include: components["schemas"]["WebhookInclude"][];
+            /** @description Selects the leads whose events the endpoint receives. null if no filter is set. */
             filter: components["schemas"]["WebhookEndpointFilter"] | null;
             /**
-             * @description Why it was disabled by itself: it had only failed for too long. Null otherwise.
+             * @description The reason that the service disabled the endpoint: `failing` if all attempts had failed for too long. null otherwise.
              * @example null
              * @enum {string|null}
              */
             disabled_reason: "failing" | null;
             /**
-             * @description The names of its own headers. Their values are not shown.
+             * @description Names of the custom headers. The values are secret and always null.
              * @example {
              *       "X-Api-Key": null
              *     }
@@ -5295,30 +4818,30 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Until then the secret before signs too; null when none does beside the current one.
+             * @description When the previous secret stops signing. null if only the current secret signs.
              * @example null
              */
             previous_secret_until: string | null;
             /**
              * Format: date-time
-             * @description When it was made.
+             * @description When the endpoint was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the endpoint was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description The new key, shown only here.
+             * @description The new signing key, shown only in this response.
              * @example whsec_…
              */
             secret: string;
             /**
              * Format: date-time
-             * @description From then on the new secret signs alone.
+             * @description When the old secret stops signing.
              * @example 2026-11-21T09:30:00.123456Z
              */
             old_secret_until: string;
@@ -5328,35 +4851,22 @@ export interface components {
         };
         TestWebhookEndpointRequest: {
             /**
-             * @description Which sample.
+             * @description Event type of the sample. Default: the first type that the endpoint subscribes to.
              * @example lead.created
              * @enum {string}
              */
             type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
-             * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
+             * @description Reference of a lead to check against the endpoint's filter. The sample is sent whether or not the lead passes.
              */
             lead_reference?: string;
-        };
-        TestWebhookEndpointRequestForm: {
-            /**
-             * @description Which sample.
-             * @example lead.created
-             * @enum {string}
-             */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
-            /**
-             * @description A lead to try the filter of the endpoint on. The sample is sent whether or not it passes.
-             * @default
-             */
-            lead_reference: string;
         };
         WebhookEndpointFilterResult: {
             /** @example false */
             passes: boolean;
             /**
-             * @description What the filter names and the lead does not have.
+             * @description Filter keys that the lead does not match.
              * @example [
              *       "status"
              *     ]
@@ -5370,19 +4880,19 @@ export interface components {
             endpoint_id: number;
             /**
              * Format: uuid
-             * @description Also the webhook's `webhook-id`.
+             * @description The ID of the event, which webhooks carry as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about.
+             * @description The type of the event.
              * @example lead.created
              * @enum {string}
              */
             event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
-             * @description Null of an event about a webhook endpoint.
+             * @description The reference of the lead. null if the event is about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             lead_reference: string | null;
@@ -5395,41 +4905,41 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @description The current name of the lead. null if the lead was erased, if the event is a test or about a webhook endpoint, if the token lacks the scope `leads:read` (or `leads`), and while names are unavailable.
              * @example Kitchen windows
              */
             lead_name: string | null;
-            /** @description The first attempt; null when it did not end within 5 seconds, and while the endpoint is disabled. */
+            /** @description The first attempt. null if the attempt did not end within 5 seconds, or if the endpoint is disabled. */
             attempt: components["schemas"]["Attempt"] | null;
-            /** @description Whether the events of the lead `lead_reference`, as it is now, pass the endpoint's filter; null without `lead_reference`. */
+            /** @description Whether the current data of the lead `lead_reference` passes the endpoint's filter. null without `lead_reference`. */
             filter: components["schemas"]["WebhookEndpointFilterResult"] | null;
         };
         TestedWebhookEndpointResponse: {
@@ -5438,26 +4948,12 @@ export interface components {
         RecoverWebhookEndpointRequest: {
             /**
              * Format: date-time
-             * @description Deliveries of events created then or later, ISO 8601 with an offset.
+             * @description Only deliveries of events that were created at or after this time. ISO 8601 with an offset.
              * @example 2026-11-20T00:00:00Z
              */
             since: string;
             /**
-             * @description `exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.
-             * @example undelivered
-             * @enum {string}
-             */
-            state?: "undelivered" | "exhausted" | "all";
-        };
-        RecoverWebhookEndpointRequestForm: {
-            /**
-             * Format: date-time
-             * @description Deliveries of events created then or later, ISO 8601 with an offset.
-             * @example 2026-11-20T00:00:00Z
-             */
-            since: string;
-            /**
-             * @description `exhausted` (the default); `undelivered`: also those that wait for a retry, without waiting for its time; `all`: also those that were delivered.
+             * @description Which deliveries are attempted. `exhausted` (default): deliveries that have no retries left. `undelivered`: exhausted deliveries, and deliveries that wait for a retry. `all`: exhausted, waiting and delivered deliveries.
              * @example undelivered
              * @enum {string}
              */
@@ -5465,12 +4961,12 @@ export interface components {
         };
         RecoveredDeliveries: {
             /**
-             * @description How many deliveries are attempted again; 10,000 at most are counted.
+             * @description Number of deliveries to attempt. Counting stops at 10,000.
              * @example 12
              */
             recovered: number;
             /**
-             * @description Whether there may be more.
+             * @description Whether more than `recovered` deliveries may match.
              * @example false
              */
             recovered_capped: boolean;
@@ -5480,84 +4976,42 @@ export interface components {
         };
         ReplayWebhookEndpointRequest: {
             /**
-             * @description Events with a higher `sequence`.
+             * @description Only events with a higher `sequence`.
              * @example 1200
              */
             after_sequence?: number;
             /**
-             * @description Events up to this `sequence`; by default the last one now.
+             * @description Only events up to this `sequence`. Default: the newest event.
              * @example 1800
              */
             until_sequence?: number;
             /**
              * Format: date-time
-             * @description Events created then or later, ISO 8601 with an offset (`created_at` of an event).
+             * @description Only events with `created_at` at or after this time. ISO 8601 with an offset.
              * @example 2026-11-20T09:00:00Z
              */
             from?: string;
             /**
              * Format: date-time
-             * @description Events created before.
+             * @description Only events with `created_at` before this time. ISO 8601 with an offset.
              * @example 2026-11-20T11:00:00Z
              */
             to?: string;
             /**
-             * @description Only these types, subscribed or not; by default those that the endpoint subscribes to.
+             * @description Only events of these types, subscribed or not. Default: the types that the endpoint subscribes to.
              * @example [
              *       "lead.created"
              *     ]
              */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
+            types?: components["schemas"]["EventType"][];
             /**
-             * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
+             * @description Which events are sent. `undelivered` (default): events whose delivery is exhausted or waits for a retry, and events without a delivery to the endpoint. `exhausted`: only events whose delivery is exhausted. `all`: undelivered and delivered events.
              * @example undelivered
              * @enum {string}
              */
             state?: "undelivered" | "exhausted" | "all";
             /**
-             * @description Only count.
-             * @example false
-             */
-            dry_run?: boolean;
-        };
-        ReplayWebhookEndpointRequestForm: {
-            /**
-             * @description Events with a higher `sequence`.
-             * @example 1200
-             */
-            after_sequence?: number;
-            /**
-             * @description Events up to this `sequence`; by default the last one now.
-             * @example 1800
-             */
-            until_sequence?: number;
-            /**
-             * Format: date-time
-             * @description Events created then or later, ISO 8601 with an offset (`created_at` of an event).
-             * @example 2026-11-20T09:00:00Z
-             */
-            from?: string;
-            /**
-             * Format: date-time
-             * @description Events created before.
-             * @example 2026-11-20T11:00:00Z
-             */
-            to?: string;
-            /**
-             * @description Only these types, subscribed or not; by default those that the endpoint subscribes to.
-             * @example [
-             *       "lead.created"
-             *     ]
-             */
-            types?: ("lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted")[];
-            /**
-             * @description `undelivered` (the default): exhausted deliveries, those that wait for a retry, and events without a delivery to the endpoint; `exhausted`; `all`: also what was delivered.
-             * @example undelivered
-             * @enum {string}
-             */
-            state?: "undelivered" | "exhausted" | "all";
-            /**
-             * @description Only count.
+             * @description Whether to only count the matching events, without sending any. Default false.
              * @example false
              */
             dry_run?: boolean;
@@ -5567,24 +5021,24 @@ export interface components {
             /** @example 1 */
             id: number;
             /**
-             * @description `counted`: a dry run that has ended.
+             * @description State of the replay. `counted`: the dry run has ended.
              * @example running
              * @enum {string}
              */
             state: "counted" | "running" | "done" | "cancelled";
             /**
-             * @description Events that match. It grows while they are counted, before the first is sent.
+             * @description Number of matching events. The number grows until counting ends. No event is sent before then.
              * @example 600
              */
             matched: number;
             /**
-             * @description Of these, events that were sent or are about to be. Fewer than `matched` at the end: others were delivered or erased meanwhile.
+             * @description Number of matching events that were sent or are about to be sent. Stays below `matched` if events were delivered or erased in the meantime.
              * @example 200
              */
             enqueued: number;
             /**
              * Format: date-time
-             * @description When it was requested.
+             * @description When the replay was requested.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
@@ -5600,7 +5054,7 @@ export interface components {
             url: string;
             /**
              * Format: date-time
-             * @description Until then it can be opened.
+             * @description When the link expires.
              * @example 2026-11-21T09:30:00.123456Z
              */
             expires_at: string;
@@ -5610,7 +5064,7 @@ export interface components {
         };
         PortalSession: {
             /**
-             * @description A token of the endpoint, shown only here.
+             * @description A token that is restricted to the endpoint. Shown only in this response.
              * @example lw_live_…
              */
             token: string;
@@ -5629,17 +5083,17 @@ export interface components {
         WebhookEndpointHour: {
             /**
              * Format: date-time
-             * @description When the hour began.
+             * @description When the hour started.
              * @example 2026-11-21T09:30:00.123456Z
              */
             hour: string;
             /**
-             * @description Attempts of the hour that succeeded.
+             * @description Number of successful attempts during the hour.
              * @example 0
              */
             succeeded: number;
             /**
-             * @description Attempts of the hour that failed.
+             * @description Number of failed attempts during the hour.
              * @example 0
              */
             failed: number;
@@ -5649,26 +5103,26 @@ export interface components {
             endpoint_id: number;
             /**
              * Format: date-time
-             * @description When the last attempt that succeeded began; null when none ever did.
+             * @description When the last successful attempt started. null if no attempt has succeeded.
              * @example 2026-11-21T09:30:00.123456Z
              */
             last_success_at: string | null;
             /**
-             * @description Deliveries on their way; 10000 stands for as many or more.
+             * @description Number of pending deliveries. 10000 means 10,000 or more.
              * @example 0
              */
             pending: number;
             /**
-             * @description Deliveries that wait for the endpoint to be enabled; 10000 stands for as many or more.
+             * @description Number of deliveries that are held until the endpoint is enabled. 10000 means 10,000 or more.
              * @example 0
              */
             held: number;
             /**
-             * @description Deliveries that were given up; 10000 stands for as many or more.
+             * @description Number of exhausted deliveries. 10000 means 10,000 or more.
              * @example 0
              */
             exhausted: number;
-            /** @description The last 24 hours, the current one last. */
+            /** @description The last 24 hours, oldest first. The current hour is last. */
             hours: components["schemas"]["WebhookEndpointHour"][];
         };
         WebhookEndpointHealthList: {
@@ -5676,7 +5130,7 @@ export interface components {
         };
         WebhookSources: {
             /**
-             * @description IP addresses and CIDR ranges; empty when the operator has set none.
+             * @description IP addresses and CIDR ranges that webhooks are sent from. Empty if the operator has not set any.
              * @example [
              *       "192.0.2.10",
              *       "2001:db8::/64"
@@ -5687,7 +5141,7 @@ export interface components {
         WebhookSourcesResponse: {
             data: components["schemas"]["WebhookSources"];
         };
-        /** @description One event on its way to one endpoint. */
+        /** @description The delivery of one event to one endpoint. */
         Delivery: {
             /** @example 1 */
             id: number;
@@ -5695,19 +5149,19 @@ export interface components {
             endpoint_id: number;
             /**
              * Format: uuid
-             * @description Also the webhook's `webhook-id`.
+             * @description The ID of the event, which webhooks carry as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about.
+             * @description The type of the event.
              * @example lead.created
              * @enum {string}
              */
             event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
-             * @description Null of an event about a webhook endpoint.
+             * @description The reference of the lead. null if the event is about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             lead_reference: string | null;
@@ -5720,40 +5174,40 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @description The current name of the lead. null if the lead was erased, if the event is a test or about a webhook endpoint, if the token lacks the scope `leads:read` (or `leads`), and while names are unavailable.
              * @example Kitchen windows
              */
             lead_name: string | null;
         };
-        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
+        /** @description With `cursor`, the response has only `data` and `next_cursor`. Without `cursor`, the response has all paging fields, such as `current_page` and `total`. */
         DeliveryPage: {
             /** @example 1 */
             current_page?: number;
@@ -5764,7 +5218,7 @@ export interface components {
              */
             first_page_url?: string;
             /**
-             * @description Position of the first row; null on an empty page.
+             * @description Position, in the whole list, of the first row of this page. null on an empty page.
              * @example 1
              */
             from?: number | null;
@@ -5776,7 +5230,7 @@ export interface components {
              */
             last_page_url?: string;
             /**
-             * @description Null on the last page and past it.
+             * @description URL of the next page. null on the last page, and on pages past the end.
              * @example https://api.example.com/manage/deliveries?page=2
              */
             next_page_url?: string | null;
@@ -5788,31 +5242,31 @@ export interface components {
             /** @example 20 */
             per_page?: number;
             /**
-             * @description Null on the first page.
+             * @description URL of the previous page. null on the first page.
              * @example null
              */
             prev_page_url?: string | null;
             /**
-             * @description Position of the last row; null on an empty page.
+             * @description Position, in the whole list, of the last row of this page. null on an empty page.
              * @example 20
              */
             to?: number | null;
             /**
-             * @description How many there are on all pages.
+             * @description Number of records on all pages. If `total_capped` is true, more records may exist.
              * @example 42
              */
             total?: number;
-            /** @description Whether there may be more than `total`. */
+            /** @description Whether more than `total` records may exist. */
             total_capped?: boolean;
             /**
-             * @description Pass it for the next page; null at the end.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor?: string | null;
         };
         WebhookRequest: {
             /**
-             * @description By their names. Null stands for a value that is made for each attempt, such as a signature, and for those of the endpoint's own headers, which are secrets.
+             * @description Values of the headers, by name. null stands for a value that differs between attempts, such as a signature, and for the secret value of a custom header.
              * @example {
              *       "Content-Type": "application/json",
              *       "X-SERVICE-Signature": null
@@ -5822,7 +5276,7 @@ export interface components {
                 [key: string]: string | null;
             };
             /**
-             * @description As every attempt sends it, byte for byte.
+             * @description The body that every attempt sends, byte for byte.
              * @example {"data":{"id":1}}
              */
             body: string;
@@ -5834,19 +5288,19 @@ export interface components {
             endpoint_id: number;
             /**
              * Format: uuid
-             * @description Also the webhook's `webhook-id`.
+             * @description The ID of the event, which webhooks carry as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about.
+             * @description The type of the event.
              * @example lead.created
              * @enum {string}
              */
             event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
-             * @description Null of an event about a webhook endpoint.
+             * @description The reference of the lead. null if the event is about a webhook endpoint.
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
              */
             lead_reference: string | null;
@@ -5859,40 +5313,40 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
-             * @description The lead's name as it is now. Null when the lead was erased, of a sample, and unless the token has the scope `leads:read` (or `leads`) too.
+             * @description The current name of the lead. null if the lead was erased, if the event is a test or about a webhook endpoint, if the token lacks the scope `leads:read` (or `leads`), and while names are unavailable.
              * @example Kitchen windows
              */
             lead_name: string | null;
             attempts: components["schemas"]["Attempt"][];
-            /** @description What each attempt sends; null when the lead was erased. */
+            /** @description The request that each attempt sends. null if the lead was erased. */
             request: components["schemas"]["WebhookRequest"] | null;
         };
         DeliveryWithAttemptsResponse: {
@@ -5901,16 +5355,16 @@ export interface components {
         DeliveryResponse: {
             data: components["schemas"]["Delivery"];
         };
-        /** @description An event in the log of the account. */
+        /** @description An event in the event log of the account. */
         Event: {
             /**
              * Format: uuid
-             * @description The `webhook-id` of its deliveries.
+             * @description The ID of the event. Webhooks carry it as `webhook-id`.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             id: string;
             /**
-             * @description 1, 2, 3 … in the order of storing; the `webhook-sequence` of its deliveries.
+             * @description Position of the event in the log of the account: 1, 2, 3 … in the order in which events are stored. Webhooks carry it as `webhook-sequence`.
              * @example 1
              */
             sequence: number;
@@ -5925,28 +5379,28 @@ export interface components {
              */
             lead_reference: string;
             /**
-             * @description Of two changes of a lead, the one with the higher version is newer.
+             * @description Version of the lead after the event. A higher version is newer.
              * @example 1
              */
             lead_version: number;
             /**
-             * @description Whether it is of a test lead.
+             * @description Whether the event is about a test lead.
              * @example false
              */
             test: boolean;
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description When the event took place.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
-             * @description Whether it was erased with its lead.
+             * @description Whether the event was erased together with its lead.
              * @example false
              */
             erased: boolean;
             /**
-             * @description The body of the webhook; null when the lead was erased.
+             * @description The body of the webhook. null if the event was erased.
              * @example {
              *       "data": {
              *         "id": 1
@@ -5958,12 +5412,12 @@ export interface components {
         EventPage: {
             data: components["schemas"]["Event"][];
             /**
-             * @description Always there.
+             * @description The cursor for the next request. Always present.
              * @example MS4
              */
             next_cursor: string;
         };
-        /** @description One message on its way to one user, or to the account's contact. */
+        /** @description The delivery of one message to one user, or to the account's contact. */
         Notification: {
             /** @example 1 */
             id: number;
@@ -5981,68 +5435,68 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
              * Format: uuid
-             * @description The message's Message-ID starts with it.
+             * @description The ID of the event. The Message-ID of the email starts with this ID.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "webhook_endpoint.failing";
             /**
-             * @description The webhook endpoint that fails; null of the others.
+             * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null
              */
             endpoint_id: number | null;
             /**
-             * @description Null when it goes to the account's contact.
+             * @description The ID of the user. null for a message to the account's contact.
              * @example 1
              */
             user_id: number | null;
             /**
-             * @description Where the message goes: the address that the user, or the contact, had when it was recorded.
+             * @description Recipient: the email address of the user or the contact when the message was created.
              * @example sam@example.com
              */
             user_email: string;
             /**
              * Format: date-time
-             * @description When the appointment or callback is, in UTC.
+             * @description When the appointment or callback takes place. ISO 8601, UTC. null for messages about other subjects.
              * @example 2026-12-24T14:30:00.000000Z
              */
             date: string | null;
         };
-        /** @description With the parameter `cursor` it has `data` and `next_cursor` alone, else all of the paging fields. */
+        /** @description With `cursor`, the response has only `data` and `next_cursor`. Without `cursor`, the response has all paging fields, such as `current_page` and `total`. */
         NotificationPage: {
             /** @example 1 */
             current_page?: number;
@@ -6053,7 +5507,7 @@ export interface components {
              */
             first_page_url?: string;
             /**
-             * @description Position of the first row; null on an empty page.
+             * @description Position, in the whole list, of the first row of this page. null on an empty page.
              * @example 1
              */
             from?: number | null;
@@ -6065,7 +5519,7 @@ export interface components {
              */
             last_page_url?: string;
             /**
-             * @description Null on the last page and past it.
+             * @description URL of the next page. null on the last page, and on pages past the end.
              * @example https://api.example.com/manage/notifications?page=2
              */
             next_page_url?: string | null;
@@ -6077,24 +5531,24 @@ export interface components {
             /** @example 20 */
             per_page?: number;
             /**
-             * @description Null on the first page.
+             * @description URL of the previous page. null on the first page.
              * @example null
              */
             prev_page_url?: string | null;
             /**
-             * @description Position of the last row; null on an empty page.
+             * @description Position, in the whole list, of the last row of this page. null on an empty page.
              * @example 20
              */
             to?: number | null;
             /**
-             * @description How many there are on all pages.
+             * @description Number of records on all pages. If `total_capped` is true, more records may exist.
              * @example 42
              */
             total?: number;
-            /** @description Whether there may be more than `total`. */
+            /** @description Whether more than `total` records may exist. */
             total_capped?: boolean;
             /**
-             * @description Pass it for the next page; null at the end.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor?: string | null;
@@ -6116,63 +5570,63 @@ export interface components {
             attempt_count: number;
             /**
              * Format: date-time
-             * @description Null unless another attempt is to come.
+             * @description When the next attempt is due. null if no attempt is planned.
              * @example null
              */
             next_attempt_at: string | null;
             /**
-             * @description The status of the last attempt's answer; null when there was none.
+             * @description The response status of the last attempt. null if there was no response.
              * @example 200
              */
             last_status: number | null;
             /**
-             * @description Why the last attempt failed; null when it succeeded, and before the first.
+             * @description The error of the last attempt. null after a success and before the first attempt.
              * @example null
              * @enum {string|null}
              */
             last_error: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed" | null;
             /**
              * Format: date-time
-             * @description When it was recorded.
+             * @description When the delivery was created.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it changed last.
+             * @description When the delivery was last updated.
              * @example 2026-11-21T09:30:00.123456Z
              */
             updated_at: string;
             /**
              * Format: uuid
-             * @description The message's Message-ID starts with it.
+             * @description The ID of the event. The Message-ID of the email starts with this ID.
              * @example 4a2f7d0c-3e6a-4b7e-8d51-1f0f5d6c7b8a
              */
             event_id: string;
             /**
-             * @description What it is about. `webhook_endpoint.failing` goes to the account's contact, when an endpoint has only failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "webhook_endpoint.failing";
             /**
-             * @description The webhook endpoint that fails; null of the others.
+             * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null
              */
             endpoint_id: number | null;
             /**
-             * @description Null when it goes to the account's contact.
+             * @description The ID of the user. null for a message to the account's contact.
              * @example 1
              */
             user_id: number | null;
             /**
-             * @description Where the message goes: the address that the user, or the contact, had when it was recorded.
+             * @description Recipient: the email address of the user or the contact when the message was created.
              * @example sam@example.com
              */
             user_email: string;
             /**
              * Format: date-time
-             * @description When the appointment or callback is, in UTC.
+             * @description When the appointment or callback takes place. ISO 8601, UTC. null for messages about other subjects.
              * @example 2026-12-24T14:30:00.000000Z
              */
             date: string | null;
@@ -6192,17 +5646,17 @@ export interface components {
         };
         AuditChange: {
             /**
-             * @description What it was; null where it was not.
+             * @description The previous value. null if the field was empty.
              * @example true
              */
             from: unknown;
             /**
-             * @description What it became; null where it is no more.
+             * @description The new value. null if the field was removed.
              * @example false
              */
             to: unknown;
         };
-        /** @description One change of an account, and who made it. */
+        /** @description One action in the audit log of the account. */
         AuditEntry: {
             /**
              * Format: uuid
@@ -6211,25 +5665,25 @@ export interface components {
             id: string;
             /**
              * Format: date-time
-             * @description When it was done.
+             * @description When the action took place.
              * @example 2026-11-21T09:30:00.123456Z
              */
             at: string;
             /**
-             * @description The kind of record, and what was done to it.
+             * @description The type of the target, a dot, and the action.
              * @example webhook_endpoint.updated
              */
             action: string;
             target: components["schemas"]["AuditTarget"];
-            /** @description Whose token did it. Null: an operator. */
+            /** @description The token that was used. null if an operator used the command line, or if the service acted automatically. */
             token: components["schemas"]["TokenName"] | null;
             /**
-             * @description The X-Request-Id of the request that did it.
+             * @description The X-Request-Id of the request that made the change. null if no request is recorded.
              * @example 5d2f0c1e-6c1c-4e55-a1b1-6d9fb3f1c1a7
              */
             request_id: string | null;
             /**
-             * @description What became another one, by field. Secrets are never among it.
+             * @description Changed fields by name. Secrets are never included.
              * @example {
              *       "enabled": {
              *         "from": true,
@@ -6244,12 +5698,22 @@ export interface components {
         AuditEntryCursorPage: {
             data: components["schemas"]["AuditEntry"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
         };
-        /** @description A file of leads, and how far it is. */
+        /** @description A CSV column or a JSON key that matches no field. */
+        IgnoredColumn: {
+            /** @example Mobile Number */
+            name: string;
+            /**
+             * @description The field with the most similar name. To import the column, rename the column to this field. null if no field has a similar name.
+             * @example mobile
+             */
+            did_you_mean: string | null;
+        };
+        /** @description An import of a file of leads, with its progress. */
         Import: {
             /** @example 1 */
             id: number;
@@ -6264,49 +5728,51 @@ export interface components {
              */
             format: "csv" | "ndjson";
             /**
-             * @description Whether Lead Created is sent for each lead.
+             * @description Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead.
              * @example false
              */
             webhooks: boolean;
             /**
-             * @description Bytes of the file.
+             * @description Size of the file in bytes.
              * @example 180000
              */
             file_size: number;
             /**
-             * @description How many of them are done.
+             * @description Number of bytes that were processed.
              * @example 90000
              */
             bytes_read: number;
             /**
-             * @description Rows done, without the header.
+             * @description Number of rows that were processed, without the header.
              * @example 500
              */
             rows_read: number;
             /**
-             * @description Of these, leads created, or changed by their external id.
+             * @description Number of processed rows (`rows_read`) that created a lead, or updated a lead by its `external_id`.
              * @example 498
              */
             rows_created: number;
             /**
-             * @description Of these, rows refused.
+             * @description Number of processed rows (`rows_read`) that were refused.
              * @example 2
              */
             rows_failed: number;
+            /** @description CSV columns or JSON keys that match no field of a lead and are not imported. At most the first 100. */
+            ignored_columns: components["schemas"]["IgnoredColumn"][];
             /**
-             * @description With the state `failed`: why no more rows could be read.
+             * @description The reason that the import failed. null unless the state is `failed`.
              * @example null
              */
             failure: string | null;
             /**
              * Format: date-time
-             * @description When it was sent.
+             * @description When the file was sent.
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it ended, in whatever way.
+             * @description When the import finished, failed or was cancelled. null until then.
              * @example null
              */
             finished_at: string | null;
@@ -6314,7 +5780,7 @@ export interface components {
         ImportCursorPage: {
             data: components["schemas"]["Import"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -6322,15 +5788,15 @@ export interface components {
         ImportResponse: {
             data: components["schemas"]["Import"];
         };
-        /** @description A row of an import that was refused. */
-        ImportFault: {
+        /** @description A refused row of an import. */
+        ImportError: {
             /**
-             * @description From 1: the first row below the header.
+             * @description Number of the row. The first row of the file, not counting the header, is row 1.
              * @example 17
              */
             row: number;
             /**
-             * @description Invalid fields, as in the `errors` of a problem; under `row` what is wrong with it as a whole.
+             * @description Error messages of each invalid field, as in the `errors` of a problem. The key `row` has the errors of the row as a whole.
              * @example {
              *       "email": [
              *         "The email must be a valid email address."
@@ -6341,10 +5807,10 @@ export interface components {
                 [key: string]: string[];
             };
         };
-        ImportFaultCursorPage: {
-            data: components["schemas"]["ImportFault"][];
+        ImportErrorCursorPage: {
+            data: components["schemas"]["ImportError"][];
             /**
-             * @description Null when there are no more.
+             * @description Pass this value as `cursor` to get the next records. null at the end.
              * @example null
              */
             next_cursor: string | null;
@@ -6352,26 +5818,26 @@ export interface components {
         CreateImageRequest: {
             /**
              * Format: binary
-             * @description The image, at most 10 MiB: jpeg, png, gif, svg.
+             * @description The image, at most 10 MiB. Formats: jpeg, png, gif, svg.
              */
             file: string;
             /**
-             * @description Text for those who do not see it.
+             * @description Alternative text of the image.
              * @example A casement window
              */
             alt?: string;
             /** @example Front elevation */
             name?: string;
         };
-        /** @description Further fields become attributes of the lead. */
+        /** @description Fields with other names become attributes of the lead. */
         CaptureForm: {
             /**
-             * @description Name of the lead. By default the title, else the customer's name.
+             * @description Name of the lead. Default: `title`, otherwise the customer's name.
              * @example New windows
              */
             name?: string;
             /**
-             * @description The title of the page.
+             * @description Title of the page. Names the lead if `name` is absent and the title is not a salutation such as `Mrs`. Otherwise the title becomes an attribute.
              * @example Kitchen windows
              */
             title?: string;
@@ -6397,121 +5863,37 @@ export interface components {
              */
             email: string;
             /**
-             * @description Telephone number; kept as it is given.
+             * @description Customer's telephone number, stored as given.
              * @example 020 7946 0123
              */
             phone: string;
             /**
-             * @description Mobile number.
+             * @description Customer's mobile number, stored as given.
              * @example 07700 900123
              */
             mobile?: string;
             /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
              * @example SW1A 1AA
              */
             postcode: string;
-            /** @description The user to assign the lead to. */
-            user_id?: number;
             /**
-             * @description By default `Website`.
+             * @description Where the lead came from. Default `Website`. A value that is not in this list is ignored.
              * @example Website
              * @enum {string}
              */
-            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
+            referrer?: "Canvasser" | "Email" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
             /**
-             * @description By default `open`.
-             * @example open
-             * @enum {string}
-             */
-            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description May have many lines.
+             * @description Description of the lead. May have several lines. Form fields that do not fit into the attributes are appended, one line each. The result is truncated to 10000 characters.
              * @example Would like to be called after six.
              */
             description?: string;
-            /** @description From `GET /capture/:token/stamp`. */
+            /** @description Stamp from `GET /capture/:token/stamp`. */
             stamp?: string;
-        };
-        /** @description Further fields become attributes of the lead. */
-        CaptureFormForm: {
-            /**
-             * @description Name of the lead. By default the title, else the customer's name.
-             * @example New windows
-             */
-            name?: string;
-            /**
-             * @description The title of the page.
-             * @example Kitchen windows
-             */
-            title?: string;
-            /**
-             * @description Customer's first name.
-             * @example Ada
-             */
-            first_name: string;
-            /**
-             * @description Customer's last name.
-             * @example Lovelace
-             */
-            last_name: string;
-            /**
-             * @description Customer's company.
-             * @example Analytical Engines Ltd
-             */
-            company_name?: string;
-            /**
-             * Format: email
-             * @description Customer's email address.
-             * @example ada@example.com
-             */
-            email: string;
-            /**
-             * @description Telephone number; kept as it is given.
-             * @example 020 7946 0123
-             */
-            phone: string;
-            /**
-             * @description Mobile number.
-             * @example 07700 900123
-             */
-            mobile?: string;
-            /**
-             * @description UK postcode of the lead. Case and spaces do not matter; it is stored as `SW1A 1AA`.
-             * @example SW1A 1AA
-             */
-            postcode: string;
-            /**
-             * @description The user to assign the lead to.
-             * @default
-             */
-            user_id: number | string;
-            /**
-             * @description By default `Website`.
-             * @example Website
-             * @enum {string}
-             */
-            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website";
-            /**
-             * @description By default `open`.
-             * @example open
-             * @enum {string}
-             */
-            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
-            /**
-             * @description May have many lines.
-             * @example Would like to be called after six.
-             */
-            description?: string;
-            /**
-             * @description From `GET /capture/:token/stamp`.
-             * @default
-             */
-            stamp: string;
         };
         Stamp: {
             /**
-             * @description For the form field `stamp`.
+             * @description The value for the form field `stamp`.
              * @example 1795650000000.x3…
              */
             stamp: string;
@@ -6531,7 +5913,7 @@ export interface components {
             /** @enum {string} */
             status: "not ready";
             /**
-             * @description What is unavailable.
+             * @description Names of the unavailable services, or `draining` during shutdown.
              * @example [
              *       "leads-service"
              *     ]
@@ -6543,7 +5925,7 @@ export interface components {
         /** @description The request could not be read. */
         Problem400: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6554,9 +5936,9 @@ export interface components {
         /** @description The bearer token is missing, unknown, revoked or expired. */
         Problem401: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
-                /** @description Begins with `Bearer` (RFC 6750). */
+                /** @description A challenge that starts with `Bearer` (RFC 6750). */
                 "WWW-Authenticate"?: string;
                 [name: string]: unknown;
             };
@@ -6564,10 +5946,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token lacks the scope that the operation needs, or is not for pages of the Origin. Or: The operator has suspended the account. Nothing of it is lost; its webhooks are held. */
+        /** @description The token lacks the scope that the operation needs, or may not be used from this origin. Or: The operator has suspended the account. All data is kept, and webhooks are held. */
         Problem403: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6575,10 +5957,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request could be read, but its data is invalid: `errors` lists every invalid field. */
+        /** @description The request contains invalid data. `errors` lists every invalid field. */
         Problem422: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6586,16 +5968,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The token, or with a publishable token the address, has sent more requests than the operator allows, or the account has as much in flight as it may: uploads, exports, streams of events. Nothing was done. */
+        /** @description The token has sent more requests than the operator allows, or the account has too many uploads, exports, event streams or forms with files in flight. For a publishable or an invalid token, the limit applies to the IP address. The request had no effect. */
         Problem429: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
-                /** @description In seconds: when to send the request again. */
+                /** @description Seconds to wait before repeating the request. */
                 "Retry-After"?: number;
-                /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                 "RateLimit-Policy"?: string;
-                /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                 RateLimit?: string;
                 [name: string]: unknown;
             };
@@ -6603,10 +5985,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something went wrong on our side. */
+        /** @description An internal error occurred. */
         Problem500: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6614,12 +5996,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something behind the API is unavailable for a moment; Retry-After says when to try again. */
+        /** @description A service behind the API is temporarily unavailable. */
         Problem503: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
-                /** @description In seconds: when to send the request again. */
+                /** @description Seconds to wait before repeating the request. */
                 "Retry-After"?: number;
                 [name: string]: unknown;
             };
@@ -6627,10 +6009,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something behind the API did not answer in time. */
+        /** @description A service behind the API did not respond in time. */
         Problem504: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6638,10 +6020,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request did not arrive in time. */
+        /** @description The request did not arrive in time, or its body arrived slower than 1 KiB per second. */
         Problem408: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6649,12 +6031,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description A request with the same Idempotency-Key is still being worked on, or the state of the record forbids it. Or: The personal data of the lead was erased. Nothing of the lead changes any more, and nothing is added to it. */
+        /** @description A request with the same Idempotency-Key is still in flight, or the state of the record does not allow the operation. Or: The personal data of the lead was erased. An erased lead cannot be changed. */
         Problem409: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
-                /** @description In seconds: when to send the request again. */
+                /** @description Seconds to wait before repeating the request. */
                 "Retry-After"?: number;
                 [name: string]: unknown;
             };
@@ -6665,7 +6047,7 @@ export interface components {
         /** @description The body or the file is too large. */
         Problem413: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6673,10 +6055,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The operation does not read bodies of this Content-Type. */
+        /** @description The operation does not accept this Content-Type. */
         Problem415: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6684,10 +6066,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description There is nothing at this address, or nothing that belongs to the account. */
+        /** @description The path does not exist, or the record does not exist in the account. */
         Problem404: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6695,12 +6077,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The address exists; the Allow header names the methods it takes. */
+        /** @description The path does not support this method. */
         Problem405: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
-                /** @description The methods that the address takes. */
+                /** @description The methods that the path supports. */
                 Allow?: string;
                 [name: string]: unknown;
             };
@@ -6708,10 +6090,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The lead is no longer what If-Match names: it was changed. Nothing was done. */
+        /** @description The current ETag of the lead does not match If-Match. The request had no effect. */
         Problem412: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6719,10 +6101,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The cursor is no place in the log of events: its events are no longer kept, or the database was restored to before it, or it is of another installation. */
+        /** @description The cursor is not in the event log. Its events have been deleted, the database was restored to an earlier time, or the cursor is from another installation. */
         Problem410: {
             headers: {
-                /** @description Quote it when you ask us about the request. */
+                /** @description The ID of the request. Quote it in support requests. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -6746,7 +6128,7 @@ export interface components {
             put?: never;
             /**
              * Lead Created
-             * @description Sent to each webhook endpoint of the account that subscribes to `lead.created`, as all do by default, when a lead was created. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a lead was created. Goes to each webhook endpoint that subscribes to `lead.created`, which is the default subscription. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["leadCreated"];
             delete?: never;
@@ -6766,7 +6148,7 @@ export interface components {
             put?: never;
             /**
              * Lead Updated
-             * @description Sent to each webhook endpoint that subscribes to `lead.updated` when a lead was changed. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a lead was changed. Goes to each webhook endpoint that subscribes to `lead.updated`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["leadUpdated"];
             delete?: never;
@@ -6786,7 +6168,7 @@ export interface components {
             put?: never;
             /**
              * Appointment Scheduled
-             * @description Sent to each webhook endpoint that subscribes to `appointment.scheduled` when an appointment was scheduled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when an appointment was scheduled. Goes to each webhook endpoint that subscribes to `appointment.scheduled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["appointmentScheduled"];
             delete?: never;
@@ -6806,7 +6188,7 @@ export interface components {
             put?: never;
             /**
              * Callback Scheduled
-             * @description Sent to each webhook endpoint that subscribes to `callback.scheduled` when a callback was scheduled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a callback was scheduled. Goes to each webhook endpoint that subscribes to `callback.scheduled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["callbackScheduled"];
             delete?: never;
@@ -6826,7 +6208,7 @@ export interface components {
             put?: never;
             /**
              * Attachment Added
-             * @description Sent to each webhook endpoint that subscribes to `attachment.added` when a file was attached to a lead. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a file was attached to a lead. Goes to each webhook endpoint that subscribes to `attachment.added`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["attachmentAdded"];
             delete?: never;
@@ -6846,7 +6228,7 @@ export interface components {
             put?: never;
             /**
              * Lead Erased
-             * @description Sent to each webhook endpoint that subscribes to `lead.erased` when the personal data of a lead was erased. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when the personal data of a lead was erased. Goes to each webhook endpoint that subscribes to `lead.erased`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["leadErased"];
             delete?: never;
@@ -6866,7 +6248,7 @@ export interface components {
             put?: never;
             /**
              * Appointment Rescheduled
-             * @description Sent to each webhook endpoint that subscribes to `appointment.rescheduled` when an appointment got another date or another user. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when the date or user of an appointment was changed. Goes to each webhook endpoint that subscribes to `appointment.rescheduled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["appointmentRescheduled"];
             delete?: never;
@@ -6886,7 +6268,7 @@ export interface components {
             put?: never;
             /**
              * Appointment Cancelled
-             * @description Sent to each webhook endpoint that subscribes to `appointment.cancelled` when an appointment was cancelled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when an appointment was cancelled. Goes to each webhook endpoint that subscribes to `appointment.cancelled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["appointmentCancelled"];
             delete?: never;
@@ -6906,7 +6288,7 @@ export interface components {
             put?: never;
             /**
              * Callback Rescheduled
-             * @description Sent to each webhook endpoint that subscribes to `callback.rescheduled` when a callback got another date or another user. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when the date or user of a callback was changed. Goes to each webhook endpoint that subscribes to `callback.rescheduled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["callbackRescheduled"];
             delete?: never;
@@ -6926,7 +6308,7 @@ export interface components {
             put?: never;
             /**
              * Callback Cancelled
-             * @description Sent to each webhook endpoint that subscribes to `callback.cancelled` when a callback was cancelled. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a callback was cancelled. Goes to each webhook endpoint that subscribes to `callback.cancelled`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["callbackCancelled"];
             delete?: never;
@@ -6946,7 +6328,7 @@ export interface components {
             put?: never;
             /**
              * Lead Duplicate Suspected
-             * @description Sent to each webhook endpoint that subscribes to `lead.duplicate_suspected` when a lead was created and earlier ones seem to be of the same person. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when a new lead seems to be from the same person as earlier leads. Goes to each webhook endpoint that subscribes to `lead.duplicate_suspected`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["leadDuplicateSuspected"];
             delete?: never;
@@ -6966,7 +6348,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Failing
-             * @description Sent to each webhook endpoint that subscribes to `endpoint.failing` when another endpoint has answered no attempt with 2xx since the first of three attempts of a delivery. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when three attempts of one delivery to another endpoint have failed, and that endpoint has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointFailing"];
             delete?: never;
@@ -6986,7 +6368,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Disabled
-             * @description Sent to each webhook endpoint that subscribes to `endpoint.disabled` when another endpoint was disabled because it only failed. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when another endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointDisabled"];
             delete?: never;
@@ -7006,7 +6388,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Recovered
-             * @description Sent to each webhook endpoint that subscribes to `endpoint.recovered` when an attempt at another endpoint, of which `endpoint.failing` was sent, has succeeded. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when an attempt to another endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointRecovered"];
             delete?: never;
@@ -7026,7 +6408,7 @@ export interface components {
             put?: never;
             /**
              * Delivery Exhausted
-             * @description Sent to each webhook endpoint that subscribes to `delivery.exhausted` when the last retry of deliveries to another endpoint has failed. At most once an hour for each endpoint. It is in no log. An attempt that is not answered with 2xx in time is repeated after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Sent when deliveries to another endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["deliveryExhausted"];
             delete?: never;
@@ -7043,67 +6425,67 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Which page; anything that is no page number counts as 1.
+                 * @description Number of the page. An invalid page number counts as 1.
                  * @example 1
                  */
                 page?: number;
                 /**
-                 * @description How many leads a page has, or a response with `cursor`. By default 20.
+                 * @description Maximum number of leads in a page, or in a response with `cursor`. Default 20.
                  * @example 50
                  */
                 per_page?: number;
                 /**
-                 * @description Only those with this status.
+                 * @description Only leads with this status.
                  * @example open
                  */
                 status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
                 /**
-                 * @description Only those with this referrer.
+                 * @description Only leads with this referrer.
                  * @example Website
                  */
                 referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
                 /**
-                 * @description Only those whose postcode starts with this.
+                 * @description Only leads whose postcode starts with this text.
                  * @example SW1A
                  */
                 postcode?: string;
                 /**
-                 * @description Only those created at this instant or later.
+                 * @description Only leads created at or after this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 created_from?: string;
                 /**
-                 * @description Only those created before this instant.
+                 * @description Only leads created before this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 created_to?: string;
                 /**
-                 * @description Only those created or changed at this instant or later; a list has the oldest change first.
+                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.
                  * @example 2026-11-21T09:30:00Z
                  */
                 updated_since?: string;
-                /** @description Only those assigned to the user with this id. */
+                /** @description Only leads assigned to the user with this ID. */
                 assigned_to?: number;
-                /** @description Only test leads, or only the others. */
+                /** @description true: only test leads. false: only live leads. */
                 test?: boolean;
                 /**
-                 * @description Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.
                  * @example ada
                  */
                 q?: string;
                 /**
-                 * @description Only those that have this attribute: its key, a colon and its value as it is shown.
+                 * @description Only leads with this attribute: the key, a colon, and the value as shown in responses.
                  * @example utm_source:newsletter
                  */
                 attribute?: string;
-                /** @description The order; with a minus the newest first. By default `-created_at`, with `updated_since` `updated_at`. */
+                /** @description Sort order. A minus sign means newest first. Default `-created_at`, but `updated_at` if the query has `updated_since`. */
                 sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
-                /** @description Leave it empty for the first leads; pass `next_cursor` for those that follow. */
+                /** @description Selects reading by cursor instead of by page. Send an empty `cursor` to get the first leads, and then each `next_cursor` to get the next leads. */
                 cursor?: string;
             };
             header?: {
                 /**
-                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
                  * @example "3-264574550"
                  */
                 "If-None-Match"?: string;
@@ -7113,18 +6495,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of leads, or with `cursor` the leads that follow it. */
+            /** @description A page of leads, or with `cursor` the next leads. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7132,12 +6514,12 @@ export interface operations {
                     "application/json": components["schemas"]["LeadListItemPage"];
                 };
             };
-            /** @description It is what If-None-Match names. There is no body. */
+            /** @description The current ETag is in If-None-Match. The response has no body. */
             304: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7157,7 +6539,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7194,24 +6576,24 @@ export interface operations {
                  *       "status": "open"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CreateLeadRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CreateLeadRequest"];
             };
         };
         responses: {
             /** @description The new lead. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7242,16 +6624,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The statuses a lead can have. */
+            /** @description The valid lead statuses. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7273,14 +6655,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
                  * @example "3-264574550"
                  */
                 "If-None-Match"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7292,15 +6674,15 @@ export interface operations {
             /** @description The lead with its customer and quotes. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7308,12 +6690,12 @@ export interface operations {
                     "application/json": components["schemas"]["LeadResponse"];
                 };
             };
-            /** @description It is what If-None-Match names. There is no body. */
+            /** @description The current ETag is in If-None-Match. The response has no body. */
             304: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -7334,14 +6716,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags one of which the record must still have. Otherwise nothing is changed, and the answer is 412.
+                 * @description ETags of the lead, or `*` for any ETag. The change applies only if the current ETag is in this list. Otherwise the response is 412.
                  * @example "3-264574550"
                  */
                 "If-Match"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7365,22 +6747,22 @@ export interface operations {
                  *       "notify": true
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["UpdateLeadRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateLeadRequest"];
             };
         };
         responses: {
-            /** @description The lead as it is now. */
+            /** @description The updated lead. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7408,13 +6790,13 @@ export interface operations {
     listAppointments: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
                 cursor?: string;
             };
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7423,16 +6805,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest, or those that follow the cursor. */
+            /** @description The newest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7455,12 +6837,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7484,22 +6866,22 @@ export interface operations {
                  *       "date": "24/12/2026 14:30"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequest"];
             };
         };
         responses: {
             /** @description The appointment. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7525,13 +6907,13 @@ export interface operations {
     listCallbacks: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
                 cursor?: string;
             };
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7540,16 +6922,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest, or those that follow the cursor. */
+            /** @description The newest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7572,12 +6954,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7601,22 +6983,22 @@ export interface operations {
                  *       "date": "24/12/2026 14:30"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequest"];
             };
         };
         responses: {
             /** @description The callback. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7645,12 +7027,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
                 /**
-                 * @description The attachment's id.
+                 * @description The ID of the attachment.
                  * @example 5
                  */
                 id: number;
@@ -7662,13 +7044,13 @@ export interface operations {
             /** @description The file as it was sent. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7696,13 +7078,13 @@ export interface operations {
     listAttachments: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
                 cursor?: string;
             };
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7711,16 +7093,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest, or those that follow the cursor. */
+            /** @description The newest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7743,12 +7125,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -7761,18 +7143,18 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The attachment. Its url needs a bearer token. */
+            /** @description The attachment. `url` needs a bearer token. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7799,7 +7181,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether to withdraw the invitation: the user gets a cancellation.
+                 * @description Whether to withdraw the invitation by sending the user a cancellation. Default false.
                  * @example true
                  */
                 notify?: boolean;
@@ -7807,12 +7189,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
                 /**
-                 * @description The appointment's id.
+                 * @description The ID of the appointment.
                  * @example 1
                  */
                 id: number;
@@ -7821,16 +7203,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The appointment as it is now. */
+            /** @description The updated appointment. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7856,12 +7238,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
                 /**
-                 * @description The appointment's id.
+                 * @description The ID of the appointment.
                  * @example 1
                  */
                 id: number;
@@ -7885,20 +7267,20 @@ export interface operations {
                  *       "notify": true
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
             };
         };
         responses: {
-            /** @description The appointment as it is now. */
+            /** @description The updated appointment. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7925,7 +7307,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether to withdraw the invitation: the user gets a cancellation.
+                 * @description Whether to withdraw the invitation by sending the user a cancellation. Default false.
                  * @example true
                  */
                 notify?: boolean;
@@ -7933,12 +7315,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
                 /**
-                 * @description The callback's id.
+                 * @description The ID of the callback.
                  * @example 1
                  */
                 id: number;
@@ -7947,16 +7329,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The callback as it is now. */
+            /** @description The updated callback. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -7982,12 +7364,12 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
                 /**
-                 * @description The callback's id.
+                 * @description The ID of the callback.
                  * @example 1
                  */
                 id: number;
@@ -8011,20 +7393,20 @@ export interface operations {
                  *       "notify": true
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
             };
         };
         responses: {
-            /** @description The callback as it is now. */
+            /** @description The updated callback. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8052,7 +7434,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
                  * @example "3-264574550"
                  */
                 "If-None-Match"?: string;
@@ -8068,9 +7450,9 @@ export interface operations {
             /** @description The calendar (iCalendar, RFC 5545). */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8078,12 +7460,12 @@ export interface operations {
                     "text/calendar": string;
                 };
             };
-            /** @description It is what If-None-Match names. There is no body. */
+            /** @description The current ETag is in If-None-Match. The response has no body. */
             304: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8100,7 +7482,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8149,24 +7531,24 @@ export interface operations {
                  *       "test": false
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CreateVisitorLeadRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CreateVisitorLeadRequest"];
             };
         };
         responses: {
             /** @description The new lead. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8192,7 +7574,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8229,18 +7611,18 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The outcome of each lead, in their order. */
+            /** @description The outcome of each lead, in the order of the request. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8267,14 +7649,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags one of which the record must still have. Otherwise nothing is changed, and the answer is 412.
+                 * @description ETags of the lead, or `*` for any ETag. The change applies only if the current ETag is in this list. Otherwise the response is 412.
                  * @example "3-264574550"
                  */
                 "If-Match"?: string;
             };
             path: {
                 /**
-                 * @description Your own id.
+                 * @description Your own ID for the lead.
                  * @example crm-1017
                  */
                 external_id: string;
@@ -8324,22 +7706,22 @@ export interface operations {
                  *       "test": false
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["UpsertLeadRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["UpsertLeadRequest"];
             };
         };
         responses: {
-            /** @description The lead as it is now. */
+            /** @description The created or updated lead. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8367,14 +7749,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
                  * @example "3-264574550"
                  */
                 "If-None-Match"?: string;
             };
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8383,18 +7765,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The lead with all that is kept of it. */
+            /** @description The lead with all its stored fields. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8402,12 +7784,12 @@ export interface operations {
                     "application/json": components["schemas"]["ManagedLeadResponse"];
                 };
             };
-            /** @description It is what If-None-Match names. There is no body. */
+            /** @description The current ETag is in If-None-Match. The response has no body. */
             304: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -8430,7 +7812,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8439,16 +7821,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The leads, newest first. */
+            /** @description The suspected duplicates, newest first. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8473,7 +7855,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8493,22 +7875,22 @@ export interface operations {
                  *       "reference": null
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["MarkLeadDuplicateRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["MarkLeadDuplicateRequest"];
             };
         };
         responses: {
-            /** @description The lead as it is now. */
+            /** @description The updated lead. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8534,13 +7916,13 @@ export interface operations {
     listLeadHistory: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
                 cursor?: string;
             };
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8549,16 +7931,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest, or those that follow the cursor. */
+            /** @description The newest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8583,7 +7965,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8595,13 +7977,13 @@ export interface operations {
             /** @description The receipt. */
             202: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8626,7 +8008,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8638,13 +8020,13 @@ export interface operations {
             /** @description The receipt. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8669,7 +8051,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The lead's reference.
+                 * @description The reference of the lead.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 reference: string;
@@ -8678,16 +8060,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The lead and all that belongs to it. */
+            /** @description The lead and all its records. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8710,16 +8092,16 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The person's e-mail address, in any spelling.
+                 * @description The person's email address. Case does not matter.
                  * @example ada@example.com
                  */
                 email?: string;
                 /**
-                 * @description The person's telephone number, as one would write or dial it.
+                 * @description The person's telephone number, in any format, such as `020 7946 0123` or `+44 20 7946 0123`.
                  * @example 020 7946 0123
                  */
                 phone?: string;
-                /** @description The `next_cursor` of the answer before. Without it the newest leads come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest leads. */
                 cursor?: string;
             };
             header?: never;
@@ -8728,16 +8110,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Leads and all that belongs to them. */
+            /** @description The leads and all their records. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8767,13 +8149,13 @@ export interface operations {
             /** @description The account. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8811,20 +8193,20 @@ export interface operations {
                  *       "contact_email": "it@example.com"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["UpdateAccountRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateAccountRequest"];
             };
         };
         responses: {
-            /** @description The account as it is now. */
+            /** @description The updated account. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8857,13 +8239,13 @@ export interface operations {
             /** @description The last check of the account. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8883,28 +8265,36 @@ export interface operations {
     };
     listUsers: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Maximum number of records. Default 100.
+                 * @example 100
+                 */
+                limit?: number;
+                /** @description The `next_cursor` of the previous response. Omit it for the oldest records. */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The account's users, without those who were removed. */
+            /** @description The oldest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserList"];
+                    "application/json": components["schemas"]["UserCursorPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -8921,7 +8311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8942,22 +8332,22 @@ export interface operations {
                  *       "name": "Grace Hopper"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CreateUserRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CreateUserRequest"];
             };
         };
         responses: {
             /** @description The new user. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -8994,13 +8384,13 @@ export interface operations {
             /** @description The user. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9034,13 +8424,13 @@ export interface operations {
             /** @description The removed user. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9084,20 +8474,20 @@ export interface operations {
                  *       "name": "Grace Hopper"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["UpdateUserRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateUserRequest"];
             };
         };
         responses: {
-            /** @description The user as it is now. */
+            /** @description The updated user. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9123,7 +8513,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9134,18 +8524,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The address. */
+            /** @description The calendar URL. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9180,13 +8570,13 @@ export interface operations {
             /** @description The user, without a calendar. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9207,28 +8597,36 @@ export interface operations {
     };
     listTokens: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Maximum number of records. Default 100.
+                 * @example 100
+                 */
+                limit?: number;
+                /** @description The `next_cursor` of the previous response. Omit it for the oldest records. */
+                cursor?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The account's tokens, without the tokens themselves. */
+            /** @description The oldest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TokenList"];
+                    "application/json": components["schemas"]["TokenCursorPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -9245,7 +8643,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9276,22 +8674,22 @@ export interface operations {
                  *       "test": false
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CreateTokenRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CreateTokenRequest"];
             };
         };
         responses: {
             /** @description The new token. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9315,7 +8713,13 @@ export interface operations {
     };
     revokeToken: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to also revoke the tokens, the portal links with their sessions, and the calendar URLs that the token created, and everything that these tokens created in turn. Default false.
+                 * @example true
+                 */
+                cascade?: boolean;
+            };
             header?: never;
             path: {
                 /** @example 1 */
@@ -9328,13 +8732,13 @@ export interface operations {
             /** @description The revoked token. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9362,16 +8766,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What the token may do. */
+            /** @description The permissions of the token. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9398,16 +8802,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The account's endpoints that the token sees. */
+            /** @description The endpoints that the token can see. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9429,7 +8833,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9466,22 +8870,22 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CreateWebhookEndpointRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CreateWebhookEndpointRequest"];
             };
         };
         responses: {
             /** @description The new endpoint with its secret. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9518,13 +8922,13 @@ export interface operations {
             /** @description The endpoint, without its secret. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9555,16 +8959,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The endpoint as it was. */
+            /** @description The deleted endpoint. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9624,20 +9028,20 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["UpdateWebhookEndpointRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateWebhookEndpointRequest"];
             };
         };
         responses: {
-            /** @description The endpoint as it is now. */
+            /** @description The updated endpoint. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9663,7 +9067,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9685,22 +9089,22 @@ export interface operations {
                  *       "overlap": "24h"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["RotateWebhookSecretRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["RotateWebhookSecretRequest"];
             };
         };
         responses: {
             /** @description The endpoint with its new secret. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9727,7 +9131,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9749,22 +9153,22 @@ export interface operations {
                  *       "type": "lead.created"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["TestWebhookEndpointRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["TestWebhookEndpointRequest"];
             };
         };
         responses: {
-            /** @description The delivery, and how its first attempt ended. */
+            /** @description The delivery and its first attempt. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9791,7 +9195,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9815,22 +9219,22 @@ export interface operations {
                  *       "state": "undelivered"
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["RecoverWebhookEndpointRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["RecoverWebhookEndpointRequest"];
             };
         };
         responses: {
-            /** @description How many there are. */
+            /** @description The number of deliveries to attempt. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9857,7 +9261,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9895,22 +9299,22 @@ export interface operations {
                  *       "dry_run": false
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["ReplayWebhookEndpointRequestForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["ReplayWebhookEndpointRequest"];
             };
         };
         responses: {
             /** @description The replay. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9950,13 +9354,13 @@ export interface operations {
             /** @description The replay. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -9989,16 +9393,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The replay as it is now. */
+            /** @description The replay after the request. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10021,7 +9425,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10032,18 +9436,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The link. It is shown only here. */
+            /** @description The link, shown only in this response. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10075,13 +9479,13 @@ export interface operations {
             /** @description The session. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10108,16 +9512,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One record for each of the account's endpoints that the token sees. */
+            /** @description The health of each endpoint that the token can see. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10147,13 +9551,13 @@ export interface operations {
             /** @description The addresses. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10175,48 +9579,48 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only those to this endpoint.
+                 * @description Only deliveries to the webhook endpoint with this ID.
                  * @example 1
                  */
                 endpoint_id?: number;
                 /**
-                 * @description Only those in this state.
+                 * @description Only records with this status.
                  * @example pending
                  */
                 status?: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
                 /**
-                 * @description Only those of this lead: its reference, or the first 4 digits of it or more.
+                 * @description Only records of leads whose reference starts with this text. At least the first 4 digits are required.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 lead_reference?: string;
                 /**
-                 * @description Only those recorded at this instant or later.
+                 * @description Only deliveries created at or after this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 from?: string;
                 /**
-                 * @description Only those recorded before this instant.
+                 * @description Only deliveries created before this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 to?: string;
                 /**
-                 * @description Only those about this.
+                 * @description Only deliveries of this event type.
                  * @example lead.created
                  */
                 type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
-                 * @description Only those whose last attempt failed so.
+                 * @description Only deliveries whose last attempt failed with this error.
                  * @example timeout
                  */
                 error?: "timeout" | "refused" | "unreachable" | "reset" | "dns" | "tls" | "blocked" | "protocol" | "network" | "proxy" | "http_status" | "smtp_status" | "unsendable" | "unconfirmed";
-                /** @description Only those whose last attempt failed, or only the others. */
+                /** @description true: only deliveries whose last attempt failed. false: only deliveries whose last attempt succeeded, or that have no attempt yet. */
                 failed?: boolean;
                 /**
-                 * @description Which page; anything that is no page number counts as 1.
+                 * @description Number of the page. An invalid page number counts as 1.
                  * @example 1
                  */
                 page?: number;
-                /** @description Leave it empty for the first rows; pass `next_cursor` for those that follow. */
+                /** @description Selects reading by cursor instead of by page. Send an empty `cursor` to get the first records, and then each `next_cursor` to get the next records. */
                 cursor?: string;
             };
             header?: never;
@@ -10225,16 +9629,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, or with `cursor` the rows that follow it. */
+            /** @description A page of records, or with `cursor` the next records. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10267,13 +9671,13 @@ export interface operations {
             /** @description The delivery. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10296,7 +9700,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10307,18 +9711,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The delivery, on its way. */
+            /** @description The delivery. The attempt is enqueued. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10341,22 +9745,22 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before, or `now` for what is stored from now on. Without it the oldest events come. */
+                /** @description The `next_cursor` of the previous response, or `now` to read only events that are stored from now on. Omit it for the oldest events. */
                 after?: string;
-                /** @description In place of `after`: begin with the event of this sequence. */
+                /** @description Starts at the event with this `sequence`. Not allowed with `after`. */
                 from_sequence?: number;
                 /**
-                 * @description At most so many events, 50 unless given.
+                 * @description Maximum number of events. Default 50.
                  * @example 50
                  */
                 limit?: number;
                 /**
-                 * @description Only these types, separated by commas.
+                 * @description Only events of these types, separated by commas.
                  * @example lead.created,lead.updated
                  */
                 types?: string;
                 /**
-                 * @description While there is no event, wait for one: up to so many seconds.
+                 * @description How many seconds to wait for an event if none is available. Default 0.
                  * @example 0
                  */
                 wait?: number;
@@ -10367,16 +9771,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The events behind the cursor. */
+            /** @description The events after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10399,21 +9803,21 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Only those in this state.
+                 * @description Only records with this status.
                  * @example pending
                  */
                 status?: "pending" | "delivered" | "exhausted" | "held" | "cancelled";
                 /**
-                 * @description Only those of this lead: its reference, or the first 4 digits of it or more.
+                 * @description Only records of leads whose reference starts with this text. At least the first 4 digits are required.
                  * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
                  */
                 lead_reference?: string;
                 /**
-                 * @description Which page; anything that is no page number counts as 1.
+                 * @description Number of the page. An invalid page number counts as 1.
                  * @example 1
                  */
                 page?: number;
-                /** @description Leave it empty for the first rows; pass `next_cursor` for those that follow. */
+                /** @description Selects reading by cursor instead of by page. Send an empty `cursor` to get the first records, and then each `next_cursor` to get the next records. */
                 cursor?: string;
             };
             header?: never;
@@ -10422,16 +9826,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page, or with `cursor` the rows that follow it. */
+            /** @description A page of records, or with `cursor` the next records. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10464,13 +9868,13 @@ export interface operations {
             /** @description The notification. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10493,7 +9897,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10504,18 +9908,18 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The notification, on its way. */
+            /** @description The notification. The attempt is enqueued. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10538,7 +9942,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest entries come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest entries. */
                 cursor?: string;
             };
             header?: never;
@@ -10547,16 +9951,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The newest, or those that follow the cursor. */
+            /** @description The newest records, or the records after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10578,53 +9982,53 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description By default `ndjson`.
+                 * @description Format of the export. Default `ndjson`.
                  * @example csv
                  */
                 format?: "ndjson" | "csv";
-                /** @description Begins a CSV file with a byte order mark, for Excel. By default 0. */
+                /** @description Whether to start a CSV file with a byte order mark, for Excel. Default 0. */
                 bom?: boolean;
                 /**
-                 * @description Only those with this status.
+                 * @description Only leads with this status.
                  * @example open
                  */
                 status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
                 /**
-                 * @description Only those with this referrer.
+                 * @description Only leads with this referrer.
                  * @example Website
                  */
                 referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
                 /**
-                 * @description Only those whose postcode starts with this.
+                 * @description Only leads whose postcode starts with this text.
                  * @example SW1A
                  */
                 postcode?: string;
                 /**
-                 * @description Only those created at this instant or later.
+                 * @description Only leads created at or after this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 created_from?: string;
                 /**
-                 * @description Only those created before this instant.
+                 * @description Only leads created before this time. ISO 8601 with an offset.
                  * @example 2026-11-21T09:30:00Z
                  */
                 created_to?: string;
                 /**
-                 * @description Only those created or changed at this instant or later; a list has the oldest change first.
+                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.
                  * @example 2026-11-21T09:30:00Z
                  */
                 updated_since?: string;
-                /** @description Only those assigned to the user with this id. */
+                /** @description Only leads assigned to the user with this ID. */
                 assigned_to?: number;
-                /** @description Only test leads, or only the others. */
+                /** @description true: only test leads. false: only live leads. */
                 test?: boolean;
                 /**
-                 * @description Only those where each of these words starts a word of the names, the e-mail, a telephone number or the postcode. At most 8 words.
+                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.
                  * @example ada
                  */
                 q?: string;
                 /**
-                 * @description Only those that have this attribute: its key, a colon and its value as it is shown.
+                 * @description Only leads with this attribute: the key, a colon, and the value as shown in responses.
                  * @example utm_source:newsletter
                  */
                 attribute?: string;
@@ -10635,16 +10039,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The leads. */
+            /** @description The exported leads. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10666,7 +10070,7 @@ export interface operations {
     listImports: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
                 cursor?: string;
             };
             header?: never;
@@ -10675,16 +10079,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The first, or those that follow the cursor. */
+            /** @description The newest imports, or the imports after the cursor. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10706,13 +10110,13 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether Lead Created is sent for each lead. By default false.
+                 * @description Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead. Default false.
                  * @example false
                  */
                 webhooks?: boolean;
             };
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10725,18 +10129,18 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The import, which is queued. */
+            /** @description The queued import. */
             202: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10773,13 +10177,13 @@ export interface operations {
             /** @description The import. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10810,64 +10214,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The import as it is now. */
+            /** @description The import after the request. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ImportResponse"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    listImportFaults: {
-        parameters: {
-            query?: {
-                /** @description The `next_cursor` of the answer before. Without it the newest records come. */
-                cursor?: string;
-            };
-            header?: never;
-            path: {
-                /** @example 1 */
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The first, or those that follow the cursor. */
-            200: {
-                headers: {
-                    /** @description Quote it when you ask us about the request. */
-                    "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
-                    "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
-                    "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
-                    RateLimit?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ImportFaultCursorPage"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10893,16 +10254,16 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events. */
+            /** @description Server-sent events. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -10921,12 +10282,96 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    listImportErrors: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous response. Omit it for the first refused rows. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first refused rows, or the rows after the cursor. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportErrorCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    downloadFailedRows: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The refused rows, in the order of the file. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/x-ndjson": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     serveAsset: {
         parameters: {
             query?: never;
             header?: {
                 /**
-                 * @description ETags of what you have. While it is the same, the answer is 304 without a body.
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
                  * @example "3-264574550"
                  */
                 "If-None-Match"?: string;
@@ -10942,9 +10387,9 @@ export interface operations {
             /** @description The image. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10955,12 +10400,12 @@ export interface operations {
                     "image/svg+xml": string;
                 };
             };
-            /** @description It is what If-None-Match names. There is no body. */
+            /** @description The current ETag is in If-None-Match. The response has no body. */
             304: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description Names the state of what is answered: another one as soon as anything of it changes. */
+                    /** @description The version of the resource. It changes whenever the response would change. */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -10977,7 +10422,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A key of your choice that makes it safe to send the request again: within 24 hours the same request under the same key is answered as it was the first time, with `Idempotency-Replayed: true`, and does nothing further. Another request under the same key is a 422, one that is still being worked on a 409 with Retry-After. */
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -10992,15 +10437,15 @@ export interface operations {
             /** @description The image. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
-                    /** @description There when the token expires within 14 days: when it does. */
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
                     "Token-Expires-At"?: string;
-                    /** @description There when the answer is the one that was saved for the Idempotency-Key. */
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
                     "Idempotency-Replayed"?: "true";
-                    /** @description Where the operator has set a limit: how many requests the token may send (`q`) in how many seconds (`w`). */
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
                     "RateLimit-Policy"?: string;
-                    /** @description Where the operator has set a limit: how many requests are left (`r`), and in how many seconds all are there again (`t`). */
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
                     RateLimit?: string;
                     [name: string]: unknown;
                 };
@@ -11049,7 +10494,6 @@ export interface operations {
                  *       "mobile": "07700 900123",
                  *       "postcode": "SW1A 1AA",
                  *       "referrer": "Website",
-                 *       "status": "open",
                  *       "description": "Would like to be called after six."
                  *     }
                  */
@@ -11066,19 +10510,18 @@ export interface operations {
                  *       "mobile": "07700 900123",
                  *       "postcode": "SW1A 1AA",
                  *       "referrer": "Website",
-                 *       "status": "open",
                  *       "description": "Would like to be called after six."
                  *     }
                  */
-                "application/x-www-form-urlencoded": components["schemas"]["CaptureFormForm"];
+                "application/x-www-form-urlencoded": components["schemas"]["CaptureForm"];
                 "multipart/form-data": components["schemas"]["CaptureForm"];
             };
         };
         responses: {
-            /** @description A page that says thank you. */
+            /** @description A page that confirms the submission. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11086,10 +10529,10 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Back to the token's return_url. */
+            /** @description Redirect to the `return_url` of the token. */
             303: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     Location?: string;
                     [name: string]: unknown;
@@ -11128,7 +10571,7 @@ export interface operations {
             /** @description The stamp. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11139,6 +10582,7 @@ export interface operations {
             400: components["responses"]["Problem400"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -11153,10 +10597,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is. */
+            /** @description The process is alive. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11176,10 +10620,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It can. */
+            /** @description The API is ready. */
             200: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11188,10 +10632,10 @@ export interface operations {
                 };
             };
             400: components["responses"]["Problem400"];
-            /** @description It can not, for now. */
+            /** @description The API is not ready. Try again later. */
             503: {
                 headers: {
-                    /** @description Quote it when you ask us about the request. */
+                    /** @description The ID of the request. Quote it in support requests. */
                     "X-Request-Id"?: string;
                     [name: string]: unknown;
                 };
@@ -11205,21 +10649,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11233,14 +10677,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11253,21 +10697,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11281,14 +10725,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11301,21 +10745,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11329,14 +10773,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11349,21 +10793,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11377,14 +10821,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11397,21 +10841,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11425,14 +10869,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11445,21 +10889,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11473,14 +10917,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11493,21 +10937,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11521,14 +10965,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11541,21 +10985,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11569,14 +11013,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11589,21 +11033,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11617,14 +11061,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11637,21 +11081,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11665,14 +11109,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11685,21 +11129,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
-                /** @description The event's number in its account's log: 1, 2, 3 … without gaps. Absent from a test send. */
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
                 "webhook-sequence"?: string;
-                /** @description The lead's version after the change; a new lead has version 1. */
+                /** @description The version of the lead after the change. A new lead has version 1. */
                 "webhook-lead-version": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11713,14 +11157,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11733,17 +11177,17 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11757,14 +11201,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11777,17 +11221,17 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11801,14 +11245,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11821,17 +11265,17 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11845,14 +11289,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;
@@ -11865,17 +11309,17 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description `Leadwire/` and the version. */
+                /** @description `Leadwire/` followed by the version. */
                 "User-Agent": string;
-                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body; its key is the endpoint's secret. */
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
                 "X-SERVICE-Signature": string;
                 /** @description The account's API key. */
                 "X-SERVICE-Account-Key": string;
-                /** @description The event's id, the same on every attempt (Standard Webhooks 1.0.0). */
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
                 "webhook-id": string;
-                /** @description When the attempt began, in seconds since 1970. */
+                /** @description When the attempt started, in Unix seconds. */
                 "webhook-timestamp": string;
-                /** @description `v1,` and an HMAC-SHA256 (Standard Webhooks 1.0.0). While a secret is being replaced there is one of each secret, with a space between. */
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
                 "webhook-signature": string;
                 /** @description W3C trace context. */
                 traceparent: string;
@@ -11889,14 +11333,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook has arrived. The body of the answer is kept, up to 4 KiB. */
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The attempt failed, as with every other status. */
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
             "4XX": {
                 headers: {
                     [name: string]: unknown;

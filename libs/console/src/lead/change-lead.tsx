@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
 import { api } from '../api'
-import { type Lead, STATUS_WORDS, type Status } from '../leads'
+import { type Lead, STATUS_LABELS, type Status } from '../leads'
 import { Field, Options, useForm } from '../parts/form'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import type { User } from '../users'
 import type { ShownLead } from './load-lead'
 
@@ -13,10 +13,12 @@ const userOptions = (users: User[]): [string, string][] => [
   ...users.map(({ email, name }): [string, string] => [email, `${name} (${email})`]),
 ]
 
-/** Changes status, value and assigned user. Only what was changed is sent. */
+/** A form for status, value and assigned user. It sends only changed fields. */
 export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () => Promise<void> }) => {
   const { managed } = shown
-  // As it was when the reader began: what others change meanwhile neither undoes a choice nor is undone by it.
+  // The lead as it was when the user began to edit. Only fields that differ from this lead are sent, so that
+  // a save does not revert changes that others have made since. The fields also keep the user's input when
+  // others change the lead.
   const [begun, setBegun] = useState<Lead>()
   const lead = begun ?? shown.lead
   const unlessBegun = (value: string) => ({ value: begun ? undefined : value })
@@ -24,13 +26,13 @@ export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () =
     const [status, value, email] = ['status', 'value', 'user_email'].map((name) => String(fields.get(name)))
     const body = {
       ...(status !== lead.status && { status: status as Status }),
-      // Text that is no number is left to the API to refuse.
+      // Sends invalid text as it is, so that the API returns the error.
       ...(value !== String(lead.value) && { value: (value || 0) as number }),
       ...(email && { user_email: email }),
       ...(fields.has('notify') && { notify: true }),
     }
     await api().PATCH('/leads/{reference}', { params: { path: { reference: lead.reference } }, body })
-    say('Saved.')
+    showNotice('Saved.')
     await refresh()
     setBegun(undefined)
   }
@@ -38,7 +40,7 @@ export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () =
   return (
     <form
       class="card padded"
-      aria-label="Change"
+      aria-label="Change the lead"
       aria-busy={isBusy}
       noValidate
       onSubmit={onSubmit}
@@ -48,7 +50,7 @@ export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () =
         <Field name="status" label="Status" errors={errors}>
           {(attributes) => (
             <select {...attributes} {...unlessBegun(lead.status)}>
-              <Options options={Object.entries(STATUS_WORDS)} />
+              <Options options={Object.entries(STATUS_LABELS)} />
             </select>
           )}
         </Field>

@@ -2,8 +2,8 @@ import { api } from '../api'
 import type { Lead } from '../leads'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
-import { number } from '../parts/format'
-import { say } from '../parts/notices'
+import { formatNumber } from '../parts/format'
+import { showNotice } from '../parts/notices'
 import { Facts } from '../parts/page'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
@@ -18,20 +18,20 @@ const STORES: Record<Place['store'], string> = {
 }
 
 const REMAINS: Record<Erasure['remains'][number]['where'], string> = {
-  imports: 'files of imports that are not done',
+  imports: 'files of unfinished imports',
   stream: 'events in the message stream',
   wal: 'the log of the database',
   backups: 'backups',
 }
 
 const COLUMNS: Column<Place>[] = [
-  { name: 'What', cell: ({ what }) => what.replaceAll('_', ' ') },
-  { name: 'Where', cell: ({ store }) => STORES[store] },
-  { name: 'Erased', cell: ({ count }) => (count === null ? 'not yet' : number(count)) },
+  { name: 'Data', cell: ({ what }) => what.replaceAll('_', ' ') },
+  { name: 'Store', cell: ({ store }) => STORES[store] },
+  { name: 'Erased', cell: ({ count }) => (count === null ? 'not yet' : formatNumber(count)) },
   { name: 'When', cell: ({ erased_at: at }) => (at ? <Exactly at={at} /> : <span class="none">–</span>) },
 ]
 
-/** The receipt of an erasure. */
+/** The receipt of an erasure: the erased data, and the places where data remains for a time. */
 export const Receipt = ({ erasure }: { erasure: Erasure }) => (
   <>
     <h2>
@@ -40,25 +40,25 @@ export const Receipt = ({ erasure }: { erasure: Erasure }) => (
     </h2>
     <Facts
       rows={[
-        ['Asked for', <Exactly at={erasure.requested_at} />],
-        ['Done', erasure.finished_at && <Exactly at={erasure.finished_at} />],
+        ['Requested', <Exactly at={erasure.requested_at} />],
+        ['Finished', erasure.finished_at && <Exactly at={erasure.finished_at} />],
         ...erasure.remains.map(({ where, until }): [string, preact.ComponentChildren] => [
-          `Stays in ${REMAINS[where]}`,
+          `Remains in ${REMAINS[where]}`,
           until ? (
             <>
               until <Exactly at={until} />
             </>
           ) : (
-            'until they are deleted; the operator knows when'
+            'until an unknown date (ask the operator)'
           ),
         ]),
       ]}
     />
-    <Table caption="What was erased" columns={COLUMNS} rows={erasure.erased} keyOf={({ what }) => what} />
+    <Table caption="Erased data" columns={COLUMNS} rows={erasure.erased} getKey={({ what }) => what} />
   </>
 )
 
-/** Erases the personal data of a lead, after a question. */
+/** The button that erases the personal data of a lead, with a dialog. */
 export const EraseLead = ({ lead, refresh }: { lead: Lead; refresh: () => Promise<void> }) => (
   <Action
     label="Erase"
@@ -67,27 +67,25 @@ export const EraseLead = ({ lead, refresh }: { lead: Lead; refresh: () => Promis
     run={async () => {
       const params = { path: { reference: lead.reference } }
       await api().POST('/manage/leads/{reference}/erase', { params })
-      say('The lead is erased. What is left elsewhere follows within a minute.')
+      showNotice('The lead was erased. Copies in other places are erased within a minute.')
       await refresh()
     }}
     question={{
       title: `Erase ${lead.name}?`,
-      yes: 'Erase for good',
+      yes: 'Erase permanently',
       content: (
         <>
-          <p>It can't be undone. Removed for good:</p>
+          <p>This can't be undone. It permanently removes:</p>
           <ul>
             <li>the customer: name, company, e-mail, phone numbers, address</li>
-            <li>name, description, postcode and the visitor's browser and address</li>
-            <li>texts of quotes, all files, and what the history says of changes</li>
-            <li>what webhooks and notifications contained, and what receivers answered</li>
+            <li>the name, description and postcode of the lead, and the visitor's browser and IP address</li>
+            <li>the texts of quotes, all files, and the values in the history</li>
+            <li>the content of webhooks and notifications, and the responses of receivers</li>
           </ul>
-          <p>
-            Webhooks and notifications that are not delivered yet are cancelled, and nothing can be changed.
-          </p>
+          <p>Undelivered webhooks and notifications are cancelled. The lead can't be changed afterwards.</p>
           <p class="faint">
-            Number, reference, status, value, prices and times stay. What was already sent or exported is not
-            reached.
+            Number, reference, status, value, prices and times are kept. Data that was already sent or
+            exported is not affected.
           </p>
         </>
       ),

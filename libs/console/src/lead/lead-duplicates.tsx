@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, leadsApi } from '../api'
-import { type Lead, nameOf } from '../leads'
+import { type Lead, nameLead } from '../leads'
 import { Action } from '../parts/action'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Table } from '../parts/table'
 import { Ago } from '../parts/time'
 import type { ShownLead, Suspect } from './load-lead'
@@ -14,7 +14,7 @@ const REASONS: Record<Suspect['reasons'][number], string> = {
   name_postcode: 'name and postcode',
 }
 
-/** A lead by its name and age, or until it is loaded by its reference. */
+/** A link to a lead with its name and age. Shows the reference until the lead is loaded. */
 const LeadLink = ({ reference }: { reference: string }) => {
   const [lead, setLead] = useState<Lead>()
   useEffect(() => {
@@ -24,7 +24,7 @@ const LeadLink = ({ reference }: { reference: string }) => {
   }, [reference])
   return (
     <span class="wrap">
-      <Link href={`/leads/${reference}`}>{lead ? nameOf(lead) : reference}</Link>{' '}
+      <Link href={`/leads/${reference}`}>{lead ? nameLead(lead) : reference}</Link>{' '}
       {lead && <Ago at={lead.created_at} />}
     </span>
   )
@@ -32,18 +32,20 @@ const LeadLink = ({ reference }: { reference: string }) => {
 
 interface Given {
   managed: NonNullable<ShownLead['managed']>
-  /** Whether the token may mark it. */
+  /** Whether the token may mark the lead as a duplicate. */
   canMark: boolean
   refresh: () => Promise<void>
 }
 
-/** The lead that a lead is a duplicate of, and those that it may be one of. */
+/** The original of a duplicate lead, and the leads that are suspected duplicates. */
 export const LeadDuplicates = ({ managed: { lead, suspects }, canMark, refresh }: Given) => {
   const { reference: own, duplicate_of: original } = lead
   const mark = async (reference: string | null) => {
     const params = { path: { reference: own } }
     await api().POST('/manage/leads/{reference}/duplicate-of', { params, body: { reference } })
-    say(reference ? 'The lead is marked as a duplicate.' : 'The lead is no duplicate any more.')
+    showNotice(
+      reference ? 'The lead is marked as a duplicate.' : 'The lead is no longer marked as a duplicate.',
+    )
     await refresh()
   }
   return (
@@ -62,7 +64,7 @@ export const LeadDuplicates = ({ managed: { lead, suspects }, canMark, refresh }
           columns={[
             { name: 'Lead', cell: ({ reference }: Suspect) => <LeadLink reference={reference} /> },
             {
-              name: 'The same',
+              name: 'Same',
               cell: ({ reasons }) => reasons.map((reason) => REASONS[reason]).join(', '),
             },
             {
@@ -76,7 +78,7 @@ export const LeadDuplicates = ({ managed: { lead, suspects }, canMark, refresh }
             },
           ]}
           rows={suspects}
-          keyOf={({ reference }) => reference}
+          getKey={({ reference }) => reference}
         />
       )}
     </>

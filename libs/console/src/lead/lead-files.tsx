@@ -1,8 +1,8 @@
 import { leadsApi } from '../api'
 import { Action } from '../parts/action'
 import { Field, type FieldErrors } from '../parts/form'
-import { bytes } from '../parts/format'
-import { say } from '../parts/notices'
+import { formatBytes } from '../parts/format'
+import { showNotice } from '../parts/notices'
 import { saveFile } from '../parts/save-file'
 import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
@@ -11,11 +11,11 @@ import type { Attachment, ShownLead } from './load-lead'
 const load = async (reference: string, id: number): Promise<Blob> =>
   (await leadsApi().download(reference, id)).blob()
 
-const columnsOf = (reference: string): Column<Attachment>[] => [
+const makeColumns = (reference: string): Column<Attachment>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
   { name: 'File', cell: ({ file_name }) => <span class="wrap">{file_name}</span> },
   { name: 'Type', cell: ({ content_type }) => <span class="wrap">{content_type}</span> },
-  { name: 'Size', cell: ({ file_size }) => bytes(file_size) },
+  { name: 'Size', cell: ({ file_size }) => formatBytes(file_size) },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
   {
     name: 'Actions',
@@ -31,9 +31,9 @@ const columnsOf = (reference: string): Column<Attachment>[] => [
   },
 ]
 
-const formOf = (errors: FieldErrors) => (
+const renderFields = (errors: FieldErrors) => (
   <>
-    <Field name="name" label="Name" errors={errors} help="Such as Survey of the house.">
+    <Field name="name" label="Name" errors={errors} help="For example: Survey of the house">
       {(attributes) => <input required {...attributes} />}
     </Field>
     <Field
@@ -47,7 +47,7 @@ const formOf = (errors: FieldErrors) => (
   </>
 )
 
-/** The files of a lead, and the way to add one. */
+/** The files of a lead, with a button to add one. */
 export const LeadFiles = ({
   shown: { lead, attachments, canChange },
   refresh,
@@ -62,7 +62,7 @@ export const LeadFiles = ({
       fileName: content.name,
       content,
     })
-    say('The file was added.')
+    showNotice('The file was added.')
     await refresh()
   }
   return (
@@ -74,7 +74,7 @@ export const LeadFiles = ({
             label="Add a file"
             quiet
             run={upload}
-            question={{ title: 'Add a file', yes: 'Upload', names: ['name', 'file'], content: formOf }}
+            question={{ title: 'Add a file', yes: 'Upload', names: ['name', 'file'], content: renderFields }}
           />
         )}
       </div>
@@ -83,9 +83,9 @@ export const LeadFiles = ({
       ) : (
         <Table
           caption="Files"
-          columns={columnsOf(lead.reference)}
+          columns={makeColumns(lead.reference)}
           rows={attachments}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
         />
       )}
     </>

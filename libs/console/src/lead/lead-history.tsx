@@ -1,5 +1,5 @@
-import { money, STATUS_WORDS, type Status } from '../leads'
-import { ukMoment } from '../parts/format'
+import { formatPounds, STATUS_LABELS, type Status } from '../leads'
+import { formatUkInstant } from '../parts/format'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
 import type { HistoryEntry } from './load-lead'
@@ -12,48 +12,50 @@ const ACTIONS: Record<HistoryEntry['action'], string> = {
   erased: 'Erased',
 }
 
-type Words = { name: string; wordOf: (value: unknown) => string }
+type Label = { name: string; describeValue: (value: unknown) => string }
 
-const entry = (name: string): Words => ({
+const scheduled = (name: string): Label => ({
   name,
-  wordOf: (value) => {
+  describeValue: (value) => {
     const { date, user_id: user } = (value ?? {}) as { date?: string; user_id?: number }
-    return date === undefined ? 'cancelled' : `${ukMoment(date)}, user ${user}`
+    return date === undefined ? 'cancelled' : `${formatUkInstant(date)}, user ${user}`
   },
 })
 
-const FIELDS: Partial<Record<Change['field'], Words>> = {
-  status: { name: 'Status', wordOf: (value) => STATUS_WORDS[value as Status] },
-  value: { name: 'Value', wordOf: (value) => money(value as number) },
+const LABELS: Partial<Record<Change['field'], Label>> = {
+  status: { name: 'Status', describeValue: (value) => STATUS_LABELS[value as Status] },
+  value: { name: 'Value', describeValue: (value) => formatPounds(value as number) },
   user: {
     name: 'Assigned user',
-    wordOf: (value) => (value as { email: string } | null)?.email ?? 'none',
+    describeValue: (value) => (value as { email: string } | null)?.email ?? 'none',
   },
-  appointment: entry('Appointment'),
-  callback: entry('Callback'),
-  duplicate_of: { name: 'Duplicate of', wordOf: (value) => (value as string | null) ?? 'none' },
+  appointment: scheduled('Appointment'),
+  callback: scheduled('Callback'),
+  duplicate_of: { name: 'Duplicate of', describeValue: (value) => (value as string | null) ?? 'none' },
 }
 
-const fieldOf = (field: Change['field']): Words =>
-  FIELDS[field] ?? { name: field[0]!.toUpperCase() + field.slice(1).replaceAll('_', ' '), wordOf: String }
+const findLabel = (field: Change['field']): Label => {
+  const name = field[0]!.toUpperCase() + field.slice(1).replaceAll('_', ' ')
+  return LABELS[field] ?? { name, describeValue: String }
+}
 
-// An erasure empties both, and of personal fields neither is kept.
-const isEmptied = ({ from, to }: Change) => from === null && to === null
+// The API stores no values of personal fields, and an erasure removes the values of all other fields.
+const hasNoValues = ({ from, to }: Change) => from === null && to === null
 
-const wordsOf = (change: Change) => {
-  const { name, wordOf } = fieldOf(change.field)
-  return isEmptied(change) ? name : `${name}: ${wordOf(change.from)} → ${wordOf(change.to)}`
+const describeChange = (change: Change) => {
+  const { name, describeValue } = findLabel(change.field)
+  return hasNoValues(change) ? name : `${name}: ${describeValue(change.from)} → ${describeValue(change.to)}`
 }
 
 const COLUMNS: Column<HistoryEntry>[] = [
-  { name: 'What', cell: ({ action }) => ACTIONS[action] },
+  { name: 'Action', cell: ({ action }) => ACTIONS[action] },
   {
     name: 'Changes',
     cell: ({ changes }) =>
       changes.length === 0 ? (
         <span class="none">–</span>
       ) : (
-        <span class="wrap">{changes.map(wordsOf).join('; ')}</span>
+        <span class="wrap">{changes.map(describeChange).join('; ')}</span>
       ),
   },
   {
@@ -63,7 +65,7 @@ const COLUMNS: Column<HistoryEntry>[] = [
   { name: 'When', cell: ({ at }) => <Exactly at={at} /> },
 ]
 
-/** Who created and changed a lead, newest first. */
+/** The history of a lead: actions, changes and actors, newest first. */
 export const LeadHistory = ({ history }: { history: HistoryEntry[] }) => (
   <>
     <h2>History</h2>
@@ -71,7 +73,7 @@ export const LeadHistory = ({ history }: { history: HistoryEntry[] }) => (
       caption="History, newest first"
       columns={COLUMNS}
       rows={history}
-      keyOf={({ version }) => version}
+      getKey={({ version }) => version}
     />
   </>
 )

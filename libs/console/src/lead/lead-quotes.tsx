@@ -1,4 +1,4 @@
-import { type Lead, moneyOfPence } from '../leads'
+import { formatPence, type Lead } from '../leads'
 import { type Column, Table } from '../parts/table'
 
 type Item = Lead['quotes'][number]['items'][number]
@@ -11,7 +11,7 @@ const COLUMNS: Column<Item>[] = [
       <span class="wrap">{[product.name, name, sku].filter(Boolean).join(', ')}</span>
     ),
   },
-  { name: 'Price', cell: ({ price }) => moneyOfPence(price) },
+  { name: 'Price', cell: ({ price }) => formatPence(price) },
   {
     name: 'Options',
     cell: ({ options }) => (
@@ -33,7 +33,7 @@ export const LeadQuotes = ({ quotes }: Pick<Lead, 'quotes'>) => (
         {items.length === 0 ? (
           <p class="none">No items</p>
         ) : (
-          <Table caption={`Items of quote ${id}`} columns={COLUMNS} rows={items} keyOf={(item) => item.id} />
+          <Table caption={`Items of quote ${id}`} columns={COLUMNS} rows={items} getKey={(item) => item.id} />
         )}
       </section>
     ))}

@@ -1,8 +1,8 @@
 import { api } from '../api'
 import { Action } from '../parts/action'
 import { Field, type FieldErrors, Options } from '../parts/form'
-import { ukLocal, ukMoment } from '../parts/format'
-import { say } from '../parts/notices'
+import { formatUkField, formatUkInstant } from '../parts/format'
+import { showNotice } from '../parts/notices'
 import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
 import type { User } from '../users'
@@ -45,19 +45,19 @@ const RowActions = ({
   const { one, entryPath } = KINDS[kind]
   const path = { reference: lead.reference, id: entry.id }
   const move = async (fields: FormData) => {
-    const { user_id, ...body } = bodyOf(fields)
-    // The API refuses a removed user, who may stay.
+    const { user_id, ...body } = readBody(fields)
+    // Omits an unchanged user, because the API rejects a removed user even if the entry already has the user.
     const changed = user_id === entry.user_id ? body : { ...body, user_id }
     await api().PATCH(entryPath, { params: { path }, body: changed })
-    say(`The ${one} is changed.`)
+    showNotice(`The ${one} was moved.`)
     await refresh()
   }
   const cancel = async (fields: FormData) => {
     await api().DELETE(entryPath, { params: { path, query: { notify: fields.has('notify') } } })
-    say(`The ${one} is cancelled.`)
+    showNotice(`The ${one} was cancelled.`)
     await refresh()
   }
-  const when = ukMoment(entry.date)
+  const when = formatUkInstant(entry.date)
   return (
     <span class="actions">
       <Action
@@ -65,8 +65,10 @@ const RowActions = ({
         quiet
         run={move}
         question={{
-          ...{ title: `Move the ${one} of ${when}`, yes: 'Save', names: NAMES },
-          content: formOf(managed?.users, entry),
+          title: `Move the ${one} of ${when}`,
+          yes: 'Save',
+          names: NAMES,
+          content: renderFields(managed?.users, entry),
         }}
       />
       <Action
@@ -75,10 +77,12 @@ const RowActions = ({
         danger
         run={cancel}
         question={{
-          ...{ title: `Cancel the ${one} of ${when}?`, yes: `Cancel the ${one}`, names: ['notify'] },
+          title: `Cancel the ${one} of ${when}?`,
+          yes: `Cancel the ${one}`,
+          names: ['notify'],
           content: (
             <>
-              <p>It can't be undone.</p>
+              <p>This can't be undone.</p>
               <Notify />
             </>
           ),
@@ -88,11 +92,11 @@ const RowActions = ({
   )
 }
 
-const columnsOf = (
+const makeColumns = (
   users: User[] | undefined,
   actions: ((entry: Scheduled) => preact.ComponentChildren) | false,
 ): Column<Scheduled>[] => [
-  { name: 'When (UK)', cell: ({ date }) => <time dateTime={date}>{ukMoment(date)}</time> },
+  { name: 'When (UK)', cell: ({ date }) => <time dateTime={date}>{formatUkInstant(date)}</time> },
   {
     name: 'User',
     cell: ({ user_id }) => (
@@ -121,14 +125,19 @@ const userOptions = (users: User[], entry?: Scheduled): [string, string][] => {
   return [...others, ...users].map(({ id, name }) => [String(id), name])
 }
 
-const formOf = (users: User[] | undefined, entry?: Scheduled) => (errors: FieldErrors) => (
+const renderFields = (users: User[] | undefined, entry?: Scheduled) => (errors: FieldErrors) => (
   <>
     <Field name="date" label="Date and time in the United Kingdom" errors={errors}>
       {(attributes) => (
-        <input type="datetime-local" required defaultValue={entry && ukLocal(entry.date)} {...attributes} />
+        <input
+          type="datetime-local"
+          required
+          defaultValue={entry && formatUkField(entry.date)}
+          {...attributes}
+        />
       )}
     </Field>
-    <Field name="user_id" label={users ? 'User' : 'Id of the user'} errors={errors}>
+    <Field name="user_id" label={users ? 'User' : 'User ID'} errors={errors}>
       {(attributes) =>
         users ? (
           <select required {...attributes}>
@@ -143,19 +152,19 @@ const formOf = (users: User[] | undefined, entry?: Scheduled) => (errors: FieldE
   </>
 )
 
-/** `2026-12-24T14:30` as `24/12/2026 14:30`, which the API takes. */
-const apiDate = (local: string): string => {
+/** Converts `2026-12-24T14:30` to `24/12/2026 14:30`, the format of the API. */
+const formatApiDate = (local: string): string => {
   const [year, month, day, time] = local.split(/[-T]/)
   return `${day}/${month}/${year} ${time}`
 }
 
-const bodyOf = (fields: FormData) => ({
-  date: apiDate(String(fields.get('date'))),
+const readBody = (fields: FormData) => ({
+  date: formatApiDate(String(fields.get('date'))),
   user_id: Number(fields.get('user_id')),
   notify: fields.has('notify'),
 })
 
-/** The appointments or callbacks of a lead, and the ways to make, move and cancel one. */
+/** The appointments or callbacks of a lead, with buttons to schedule, move and cancel them. */
 export const ScheduledList = (given: {
   kind: keyof typeof KINDS
   shown: ShownLead
@@ -165,8 +174,8 @@ export const ScheduledList = (given: {
   const { lead, managed, canChange } = shown
   const { title, one, path } = KINDS[kind]
   const schedule = async (fields: FormData) => {
-    await api().POST(path, { params: { path: { reference: lead.reference } }, body: bodyOf(fields) })
-    say(`The ${one} is scheduled.`)
+    await api().POST(path, { params: { path: { reference: lead.reference } }, body: readBody(fields) })
+    showNotice(`The ${one} was scheduled.`)
     await refresh()
   }
   return (
@@ -182,7 +191,7 @@ export const ScheduledList = (given: {
               title: `New ${one}`,
               yes: 'Schedule',
               names: NAMES,
-              content: formOf(managed?.users),
+              content: renderFields(managed?.users),
             }}
           />
         )}
@@ -192,12 +201,12 @@ export const ScheduledList = (given: {
       ) : (
         <Table
           caption={title}
-          columns={columnsOf(
+          columns={makeColumns(
             managed?.users,
             canChange && ((entry) => <RowActions {...given} entry={entry} />),
           )}
           rows={shown[kind]}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
         />
       )}
     </>

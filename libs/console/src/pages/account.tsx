@@ -1,10 +1,10 @@
 import { Link } from 'wouter-preact'
-import { api, dataOf, type Schemas } from '../api'
+import { api, readData, type Schemas } from '../api'
 import { Badge } from '../parts/badge'
 import { Field, useForm } from '../parts/form'
-import { counted, number } from '../parts/format'
+import { formatCount, formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { type Column, Table } from '../parts/table'
 import { Ago, Exactly } from '../parts/time'
@@ -12,18 +12,19 @@ import { Ago, Exactly } from '../parts/time'
 type Reconciliation = Schemas['Reconciliation']
 type Finding = Reconciliation['unexplained'][number]
 
-const KIND_WORDS: Record<Finding['kind'], string> = {
+const KIND_LABELS: Record<Finding['kind'], string> = {
   lead_missing: 'A lead is missing',
-  event_missing: 'An event is missing, so its webhooks are not sent',
-  event_waiting: 'An event waits, so its webhooks are delayed',
+  event_missing: 'An event is missing: its webhooks are not sent',
+  event_waiting: 'An event is waiting: its webhooks are delayed',
+  fan_out_overdue: 'An event is waiting for its deliveries',
   deliveries_missing: 'Deliveries of an event are missing',
   delivery_overdue: 'A delivery is overdue',
-  delivery_beyond_schedule: 'A delivery waits longer than planned',
-  delivery_held: 'A delivery is paused though its endpoint is enabled',
+  delivery_beyond_schedule: 'A delivery waits longer than its schedule allows',
+  delivery_held: 'A delivery is paused although its endpoint is enabled',
 }
 
-const columnsOf = ({ scopes }: Pick<PageProps, 'scopes'>): Column<Finding>[] => [
-  { name: 'What', cell: ({ kind }) => <span class="wrap">{KIND_WORDS[kind]}</span> },
+const makeColumns = ({ scopes }: Pick<PageProps, 'scopes'>): Column<Finding>[] => [
+  { name: 'Problem', cell: ({ kind }) => <span class="wrap">{KIND_LABELS[kind]}</span> },
   { name: 'Detail', cell: ({ detail }) => <span class="wrap">{detail}</span> },
   {
     name: 'Where',
@@ -31,18 +32,19 @@ const columnsOf = ({ scopes }: Pick<PageProps, 'scopes'>): Column<Finding>[] => 
       if (delivery_id) return <Link href={`/deliveries/${delivery_id}`}>{`Delivery ${delivery_id}`}</Link>
       if (lead_reference && scopes.has('leads:read'))
         return <Link href={`/leads/${lead_reference}`}>{`Lead ${lead_reference.slice(0, 8)}`}</Link>
-      return lead_number ? `Lead number ${number(lead_number)}` : '–'
+      return lead_number ? `Lead number ${formatNumber(lead_number)}` : '–'
     },
   },
   { name: 'Since', cell: ({ since }) => <Ago at={since} /> },
 ]
 
-const verdictOf = ({ leads, checked_leads, unexplained_count }: Reconciliation) => {
+const describeResult = ({ leads, checked_leads, unexplained_count }: Reconciliation) => {
   if (unexplained_count > 0)
-    return `${counted(unexplained_count, 'thing is', 'things are')} not as expected. Ask the operator if this does not change.`
+    return `${formatCount(unexplained_count, 'problem')} found. If this number does not fall, contact the operator.`
   const unchecked = leads - checked_leads
-  const waiting = unchecked > 0 ? ` ${counted(unchecked, 'new lead is', 'new leads are')} checked next.` : ''
-  return `All is well: every checked lead has its webhooks sent, waiting or explained.${waiting}`
+  const waiting =
+    unchecked > 0 ? ` ${formatCount(unchecked, 'new lead is', 'new leads are')} checked next.` : ''
+  return `All is well: the webhooks of every checked lead are accounted for.${waiting}`
 }
 
 const Reconciled = ({ found, scopes }: { found: Reconciliation } & Pick<PageProps, 'scopes'>) => (
@@ -59,18 +61,18 @@ const Reconciled = ({ found, scopes }: { found: Reconciliation } & Pick<PageProp
       </h2>
       {found.finished_at && (
         <span class="faint">
-          {`${number(found.checked_leads)} of ${counted(found.leads, 'lead')} checked, `}
+          {`${formatNumber(found.checked_leads)} of ${formatCount(found.leads, 'lead')} checked, `}
           <Ago at={found.finished_at} />
         </span>
       )}
     </div>
-    <p>{found.finished_at ? verdictOf(found) : 'Nothing was checked yet. It is done each minute.'}</p>
+    <p>{found.finished_at ? describeResult(found) : 'Not checked yet. A check runs every minute.'}</p>
     {found.unexplained.length > 0 && (
       <Table
-        caption="What is not as expected, oldest first"
-        columns={columnsOf({ scopes })}
+        caption="Problems, oldest first"
+        columns={makeColumns({ scopes })}
         rows={found.unexplained}
-        keyOf={({ kind, event_id, delivery_id, lead_number }) =>
+        getKey={({ kind, event_id, delivery_id, lead_number }) =>
           [kind, event_id, delivery_id, lead_number].join()
         }
       />
@@ -81,7 +83,7 @@ const Reconciled = ({ found, scopes }: { found: Reconciliation } & Pick<PageProp
 const Contact = ({ email, refresh }: { email: string | null; refresh: () => Promise<void> }) => {
   const save = async (fields: FormData) => {
     await api().PATCH('/manage/account', { body: { contact_email: String(fields.get('contact_email')) } })
-    say('Saved.')
+    showNotice('Saved.')
     await refresh()
   }
   const { onSubmit, errors, failure, isBusy } = useForm(save, ['contact_email'])
@@ -91,7 +93,7 @@ const Contact = ({ email, refresh }: { email: string | null; refresh: () => Prom
         name="contact_email"
         label="E-mail of the contact"
         errors={errors}
-        help="Notified when an endpoint has only failed for 24 hours. Empty: no notifications."
+        help="Notified when all attempts of an endpoint have failed for 24 hours. Leave empty for no notifications."
       >
         {(attributes) => <input type="email" defaultValue={email ?? ''} {...attributes} />}
       </Field>
@@ -105,13 +107,13 @@ const Contact = ({ email, refresh }: { email: string | null; refresh: () => Prom
 
 const load = async (signal: AbortSignal) => {
   const [account, found] = await Promise.all([
-    dataOf(api().GET('/manage/account', { signal })),
-    dataOf(api().GET('/manage/reconciliation', { signal })),
+    readData(api().GET('/manage/account', { signal })),
+    readData(api().GET('/manage/reconciliation', { signal })),
   ])
   return { account: account.data, found: found.data }
 }
 
-/** /account: whose it is, who is notified, and whether all webhooks are accounted for. */
+/** /account: name, contact and reconciliation of the account. */
 export const Account = ({ scopes }: PageProps) => {
   const { data, problem, refresh } = useLive('account', load)
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />

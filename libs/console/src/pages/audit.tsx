@@ -1,5 +1,5 @@
 import { Link } from 'wouter-preact'
-import { api, dataOf, type Schemas } from '../api'
+import { api, readData, type Schemas } from '../api'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
@@ -10,8 +10,8 @@ type Entry = Schemas['AuditEntry']
 
 const KINDS: Record<string, string> = { webhook_endpoint: 'endpoint' }
 
-/** `webhook_endpoint.secret_rotated` as "Endpoint secret rotated". */
-const wordsOf = (action: string): string => {
+/** Returns the label of an action: "Endpoint secret rotated" for `webhook_endpoint.secret_rotated`. */
+const labelAction = (action: string): string => {
   const [kind = '', done = ''] = action.split('.')
   const text = `${KINDS[kind] ?? kind} ${done}`.replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
@@ -24,15 +24,17 @@ const PAGES: Record<string, string> = {
   import: 'imports',
 }
 
-const targetOf = ({ target: { type, id }, action }: Entry) =>
+const renderTarget = ({ target: { type, id }, action }: Entry) =>
   PAGES[type] && !action.endsWith('.deleted') ? (
     <Link href={`/${PAGES[type]}/${id}`}>{`#${id}`}</Link>
   ) : (
     `#${id}`
   )
 
-const textOf = (value: unknown): string =>
-  value === null ? 'nothing' : typeof value === 'string' ? value : JSON.stringify(value)
+const formatValue = (value: unknown): string => {
+  if (value === null) return 'nothing'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
 
 const Changes = ({ changes }: Entry) => {
   const all = Object.entries(changes)
@@ -42,7 +44,7 @@ const Changes = ({ changes }: Entry) => {
       {all.map(([field, { from, to }]) => (
         <span key={field} class="line">
           <span class="faint">{`${field.replaceAll('_', ' ')}: `}</span>
-          {from === null ? textOf(to) : `${textOf(from)} → ${textOf(to)}`}
+          {from === null ? formatValue(to) : `${formatValue(from)} → ${formatValue(to)}`}
         </span>
       ))}
     </span>
@@ -50,35 +52,36 @@ const Changes = ({ changes }: Entry) => {
 }
 
 const COLUMNS: Column<Entry>[] = [
-  { name: 'What', cell: ({ action }) => wordsOf(action) },
-  { name: 'Id', cell: targetOf },
+  { name: 'Action', cell: ({ action }) => labelAction(action) },
+  { name: 'ID', cell: renderTarget },
   { name: 'Changes', cell: Changes },
   { name: 'By', cell: ({ token }) => (token ? `Token ${token.name}` : 'An operator') },
   { name: 'When', cell: ({ at }) => <Exactly at={at} /> },
 ]
 
-/** /audit: who changed what of the account, newest first. */
+/** /audit: the changes of the account with their actors, newest first. */
 export const Audit = () => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
   const { data, problem, refresh } = useLive(String(query), (signal) =>
-    dataOf(api().GET('/manage/audit', { params: { query: { cursor } }, signal })),
+    readData(api().GET('/manage/audit', { params: { query: { cursor } }, signal })),
   )
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   return (
     <>
       <Title title="Audit log" />
       <p class="faint">
-        Changes of users, tokens, endpoints, images, imports and the account. A lead has its own history.
+        Exports, and changes of users, tokens, endpoints, images, imports and the account. The page of a lead
+        shows the history of the lead.
       </p>
       {data.data.length === 0 ? (
-        <Empty>Nothing was changed yet.</Empty>
+        <Empty>Nothing has been changed yet.</Empty>
       ) : (
         <Table
           caption="Changes of the account, newest first"
           columns={COLUMNS}
           rows={data.data}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
         />
       )}
       <Pager next={data.next_cursor} />

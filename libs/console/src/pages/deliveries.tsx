@@ -1,19 +1,23 @@
-import { invalidOnly, Problem } from '../api'
-import { listDeliveries, REASONS, STATUS_WORDS } from '../deliveries'
-import { type Endpoint, EVENT_OPTIONS, listEndpoints, nameOf } from '../endpoints'
+import { Problem, requireInvalid } from '../api'
+import { listDeliveries, REASONS, STATUS_LABELS } from '../deliveries'
+import { type Endpoint, EVENT_OPTIONS, listEndpoints, nameEndpoint } from '../endpoints'
 import { DeliveriesTable } from '../parts/deliveries-table'
 import { type Filter, Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 
-// Notifications have them, deliveries don't.
+// The errors that only notifications have.
 const MAIL_ERRORS = ['smtp_status', 'unconfirmed']
 
-const filtersOf = (endpoints: Endpoint[]): Filter[] => [
-  { name: 'endpoint_id', label: 'Endpoint', options: endpoints.map((one) => [String(one.id), nameOf(one)]) },
-  { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
-  { name: 'lead_reference', label: 'Lead reference, or its start' },
+const makeFilters = (endpoints: Endpoint[]): Filter[] => [
+  {
+    name: 'endpoint_id',
+    label: 'Endpoint',
+    options: endpoints.map((one) => [String(one.id), nameEndpoint(one)]),
+  },
+  { name: 'status', label: 'Status', options: Object.entries(STATUS_LABELS) },
+  { name: 'lead_reference', label: 'Lead reference, or its first characters' },
   { name: 'type', label: 'Event', options: EVENT_OPTIONS, isRare: true },
   {
     name: 'failed',
@@ -26,7 +30,7 @@ const filtersOf = (endpoints: Endpoint[]): Filter[] => [
   },
   {
     name: 'error',
-    label: 'Reason of the failure',
+    label: 'Reason for the failure',
     options: Object.entries(REASONS).filter(([error]) => !MAIL_ERRORS.includes(error)),
     isRare: true,
   },
@@ -37,12 +41,17 @@ const filtersOf = (endpoints: Endpoint[]): Filter[] => [
 const load = async (query: URLSearchParams, signal: AbortSignal) => {
   const [endpoints, page] = await Promise.all([
     listEndpoints(signal),
-    listDeliveries(Object.fromEntries(query), signal).catch(invalidOnly),
+    listDeliveries(Object.fromEntries(query), signal).catch(requireInvalid),
   ])
   return page instanceof Problem ? { endpoints, errors: page.errors } : { endpoints, page }
 }
 
-/** /deliveries: every delivery, newest first. */
+const NoDelivery = ({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) => {
+  if (hasMore) return <Empty>No match among the newest deliveries. Use Older to search further.</Empty>
+  return <Empty>{isFiltered ? 'No delivery matches.' : 'Nothing has been sent yet.'}</Empty>
+}
+
+/** /deliveries: the deliveries that match the filters, newest first. */
 export const Deliveries = () => {
   const [query] = useQuery()
   const { data, problem, refresh } = useLive(String(query), (signal) => load(query, signal))
@@ -51,18 +60,12 @@ export const Deliveries = () => {
   return (
     <>
       <Title title="Deliveries" />
-      <Filters filters={filtersOf(endpoints)} errors={errors} />
+      <Filters filters={makeFilters(endpoints)} errors={errors} />
       {page &&
         (page.data.length > 0 ? (
           <DeliveriesTable deliveries={page.data} endpoints={endpoints} />
         ) : (
-          <Empty>
-            {page.next_cursor
-              ? 'None of the newest matches; older ones may.'
-              : query.size > 0
-                ? 'No delivery matches.'
-                : 'Nothing was sent yet.'}
-          </Empty>
+          <NoDelivery isFiltered={query.size > 0} hasMore={Boolean(page.next_cursor)} />
         ))}
       <Pager next={page?.next_cursor} />
     </>

@@ -1,11 +1,11 @@
 import { Link } from 'wouter-preact'
 import { api } from '../api'
-import { type Attempt, isTest, type RetrievedDelivery, reasonOf, retrieveDelivery } from '../deliveries'
-import { type Endpoint, eventWords, listEndpoints, nameOf } from '../endpoints'
+import { type Attempt, describeResult, isTest, type RetrievedDelivery, retrieveDelivery } from '../deliveries'
+import { type Endpoint, labelEvent, listEndpoints, nameEndpoint } from '../endpoints'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { DeliveryState } from '../parts/deliveries-table'
-import { span } from '../parts/format'
+import { formatDuration } from '../parts/format'
 import { useLive } from '../parts/live'
 import { Facts, Failure, Loading, Title } from '../parts/page'
 import { useRetry } from '../parts/retry'
@@ -14,34 +14,37 @@ import { Ago, Ahead, Exactly } from '../parts/time'
 
 interface Shown {
   delivery: RetrievedDelivery
-  /** Undefined when it was deleted. */
+  /** Undefined if the endpoint was deleted. */
   endpoint?: Endpoint
 }
 
-/** Whether the API would make an attempt: the endpoint takes some, and none is in flight or due. */
+/**
+ * Returns whether the API would accept a retry: the endpoint is enabled, the lead is not erased, the delivery
+ * is not held or cancelled, and no attempt is in flight or about to start.
+ */
 const mayRetry = ({ delivery, endpoint }: Shown) => {
   const { status, next_attempt_at, request } = delivery
   if (!endpoint?.enabled || !request || status === 'held' || status === 'cancelled') return false
   return status !== 'pending' || (next_attempt_at !== null && Date.parse(next_attempt_at) > Date.now() + 2000)
 }
 
-const WhatIsNext = ({ delivery }: { delivery: RetrievedDelivery }) => {
+const NextStep = ({ delivery }: { delivery: RetrievedDelivery }) => {
   const { status, next_attempt_at } = delivery
   if (status === 'held') return <>Paused (held) until its endpoint is enabled.</>
-  if (status === 'exhausted') return <>No try is left. It is kept, and you can retry it.</>
-  if (status === 'cancelled') return <>Cancelled: its endpoint was deleted, or its lead erased.</>
+  if (status === 'exhausted') return <>No attempts are left. The delivery is kept, and you can retry it.</>
+  if (status === 'cancelled') return <>Cancelled: the endpoint was deleted, or the lead was erased.</>
   if (!next_attempt_at) return null
   return (
     <>
-      Next try <Ahead at={next_attempt_at} />, at <Exactly at={next_attempt_at} />
+      Next attempt <Ahead at={next_attempt_at} />, at <Exactly at={next_attempt_at} />
     </>
   )
 }
 
-/** The API has null for an empty body. */
-const withoutBody = ({ status, error }: Attempt) => {
+/** Explains why an attempt has no response body. For an empty body the API returns null. */
+const explainNoBody = ({ status, error }: Attempt) => {
   if (status === null) return 'No response.'
-  return error === 'timeout' ? 'No body came in time.' : 'The response was empty.'
+  return error === 'timeout' ? 'No body arrived in time.' : 'The response was empty.'
 }
 
 const Response = ({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) =>
@@ -54,21 +57,25 @@ const Response = ({ attempt, isOpen }: { attempt: Attempt; isOpen: boolean }) =>
       <pre tabIndex={0}>{attempt.response}</pre>
     </details>
   ) : (
-    <p class="none">{withoutBody(attempt)}</p>
+    <p class="none">{explainNoBody(attempt)}</p>
   )
 
-const endOf = ({ started_at, duration_ms }: Attempt) => Date.parse(started_at) + duration_ms
+/** Returns the pause between two attempts in milliseconds, from the end of the earlier one. */
+const measurePause = (earlier: Attempt, later: Attempt): number => {
+  const end = Date.parse(earlier.started_at) + earlier.duration_ms
+  return Math.max(0, Date.parse(later.started_at) - end)
+}
 
-/** The attempts, newest first; of the newest the response is open. */
+/** The attempts, newest first. The response of the newest attempt is open. */
 const Timeline = ({ delivery }: { delivery: RetrievedDelivery }) => {
   const newestFirst = delivery.attempts.toReversed()
   return (
     <ol class="timeline" reversed>
       <li class="ahead">
-        <WhatIsNext delivery={delivery} />
+        <NextStep delivery={delivery} />
       </li>
       {newestFirst.map((attempt, index) => {
-        const before = newestFirst[index + 1]
+        const previous = newestFirst[index + 1]
         return (
           <li key={attempt.number} class={attempt.error ? 'failed' : 'succeeded'}>
             <div class="card padded attempt">
@@ -76,11 +83,11 @@ const Timeline = ({ delivery }: { delivery: RetrievedDelivery }) => {
                 <h3>{`Attempt ${attempt.number} ${attempt.error ? 'failed' : 'succeeded'}`}</h3>
                 <Exactly at={attempt.started_at} />
               </div>
-              <p class="outcome">{reasonOf(attempt)}</p>
+              <p class="outcome">{describeResult(attempt)}</p>
               <p class="faint">
-                {`Took ${span(attempt.duration_ms)}`}
-                {before &&
-                  `, ${span(Math.max(0, Date.parse(attempt.started_at) - endOf(before)))} after the one before`}
+                {`Took ${formatDuration(attempt.duration_ms)}`}
+                {previous &&
+                  `, ${formatDuration(measurePause(previous, attempt))} after the previous attempt`}
               </p>
               <Response attempt={attempt} isOpen={index === 0} />
             </div>
@@ -91,41 +98,41 @@ const Timeline = ({ delivery }: { delivery: RetrievedDelivery }) => {
   )
 }
 
-const factsOf = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['rows'] => [
+const DeliveryLead = ({ delivery }: { delivery: RetrievedDelivery }) => {
+  const { lead_reference: reference, lead_name: name } = delivery
+  if (isTest(delivery)) return <>A sample, not a real lead</>
+  if (reference === null) return <>None</>
+  return (
+    <>
+      {name && (
+        <>
+          <Link href={`/leads/${reference}`}>{name}</Link>{' '}
+        </>
+      )}
+      <Link class="mono" href={`/deliveries?lead_reference=${reference}`}>
+        {reference}
+      </Link>
+    </>
+  )
+}
+
+const listFacts = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['rows'] => [
   [
     'Endpoint',
     endpoint ? (
-      <Link href={`/endpoints/${endpoint.id}`}>{nameOf(endpoint)}</Link>
+      <Link href={`/endpoints/${endpoint.id}`}>{nameEndpoint(endpoint)}</Link>
     ) : (
       `${delivery.endpoint_id} (deleted)`
     ),
   ],
-  ['Event', eventWords(delivery.event)],
-  [
-    'Lead',
-    isTest(delivery) ? (
-      'A sample that no customer asked for'
-    ) : delivery.lead_reference === null ? (
-      'None'
-    ) : (
-      <>
-        {delivery.lead_name && (
-          <>
-            <Link href={`/leads/${delivery.lead_reference}`}>{delivery.lead_name}</Link>{' '}
-          </>
-        )}
-        <Link class="mono" href={`/deliveries?lead_reference=${delivery.lead_reference}`}>
-          {delivery.lead_reference}
-        </Link>
-      </>
-    ),
-  ],
-  ['Event id (webhook-id)', <span class="mono">{delivery.event_id}</span>],
+  ['Event', labelEvent(delivery.event)],
+  ['Lead', <DeliveryLead delivery={delivery} />],
+  ['Event ID (webhook-id)', <span class="mono">{delivery.event_id}</span>],
   ['Created', <Exactly at={delivery.created_at} />],
   ['Updated', <Ago at={delivery.updated_at} />],
 ]
 
-/** /deliveries/:id: one delivery with every attempt, and what was sent. */
+/** /deliveries/:id: one delivery with its attempts and the request. */
 export const Delivery = ({ id: text }: { id: string }) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, async (signal): Promise<Shown> => {
@@ -152,14 +159,14 @@ export const Delivery = ({ id: text }: { id: string }) => {
       <p role="status" class="outcome">
         {outcome}
       </p>
-      <Facts rows={factsOf(data)} />
+      <Facts rows={listFacts(data)} />
       <h2>Attempts</h2>
       <Timeline delivery={delivery} />
-      <h2>What is sent</h2>
+      <h2>Request</h2>
       {delivery.request ? (
         <SentRequest request={delivery.request} url={endpoint?.url} />
       ) : (
-        <p class="faint">Its lead was erased, and with it what was sent.</p>
+        <p class="faint">The request was erased together with the lead.</p>
       )}
     </>
   )

@@ -1,19 +1,22 @@
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf, ownEndpoint, type Schemas } from '../api'
-import { EVENT_OPTIONS, nameOf, type ShownEndpoint } from '../endpoints'
+import { api, ownEndpoint, readData, type Schemas } from '../api'
+import { EVENT_OPTIONS, nameEndpoint, type ShownEndpoint } from '../endpoints'
 import { Action } from '../parts/action'
 import { Options } from '../parts/form'
-import { counted } from '../parts/format'
-import { say } from '../parts/notices'
+import { formatCount } from '../parts/format'
+import { showNotice } from '../parts/notices'
 import { RotateSecret } from '../parts/rotate-secret'
 
 export type Tested = Schemas['TestedWebhookEndpoint']
 type EventType = Tested['event']
 
-const deliveries = (count: number) => counted(count, 'delivery', 'deliveries')
+const deliveries = (count: number) => formatCount(count, 'delivery', 'deliveries')
 
-/** What can be done about an endpoint. `onTested` is called with a test's delivery, before it without; `onShared` with a link. */
+/**
+ * The actions of an endpoint. `onTested` is called with undefined when a test starts, and with the delivery
+ * when the API has responded. `onShared` is called with the new portal link.
+ */
 export const EndpointActions = ({
   endpoint,
   refresh,
@@ -34,21 +37,21 @@ export const EndpointActions = ({
   const sendTest = async () => {
     onTested(undefined)
     const body = { type: type ?? endpoint.events[0] }
-    onTested((await dataOf(api().POST('/manage/webhook-endpoints/{id}/test', { params, body }))).data)
+    onTested((await readData(api().POST('/manage/webhook-endpoints/{id}/test', { params, body }))).data)
     await refresh()
   }
   const enable = async (to: boolean) => {
     await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: { enabled: to } })
-    say(to ? 'Enabled: what was paused is sent.' : 'Disabled: its deliveries are paused (held).')
+    showNotice(to ? 'Enabled: paused deliveries are sent now.' : 'Disabled: deliveries are paused (held).')
     await refresh()
   }
   const remove = async () => {
     await api().DELETE('/manage/webhook-endpoints/{id}', { params })
-    say(`${nameOf(endpoint)} is deleted.`)
+    showNotice(`${nameEndpoint(endpoint)} was deleted.`)
     navigate('/endpoints')
   }
   const share = async () => {
-    onShared((await dataOf(api().POST('/manage/webhook-endpoints/{id}/portal', { params }))).data.url)
+    onShared((await readData(api().POST('/manage/webhook-endpoints/{id}/portal', { params }))).data.url)
   }
 
   return (
@@ -75,10 +78,10 @@ export const EndpointActions = ({
           quiet
           run={() => enable(false)}
           question={{
-            title: `Disable ${nameOf(endpoint)}?`,
+            title: `Disable ${nameEndpoint(endpoint)}?`,
             content: (
               <p>
-                {`Nothing is sent to it until you enable it. Waiting now: ${deliveries(health.pending)}. They are paused (held) and kept, as are those of new events.`}
+                {`Nothing is sent until you enable the endpoint. Waiting now: ${deliveries(health.pending)}. These and the deliveries of new events are paused (held) and kept.`}
               </p>
             ),
             yes: 'Disable',
@@ -94,10 +97,10 @@ export const EndpointActions = ({
             danger
             run={remove}
             question={{
-              title: `Delete ${nameOf(endpoint)}?`,
+              title: `Delete ${nameEndpoint(endpoint)}?`,
               content: (
                 <p>
-                  {`Nothing is sent to it any more. Waiting or paused now: ${deliveries(health.pending + health.held)}. They are cancelled. This can not be undone.`}
+                  {`Nothing more is sent. Waiting or paused now: ${deliveries(health.pending + health.held)}. They are cancelled. This can't be undone.`}
                 </p>
               ),
               yes: 'Delete',

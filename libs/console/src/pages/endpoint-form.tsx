@@ -1,28 +1,28 @@
 import { useLocation } from 'wouter-preact'
-import { api, dataOf, ownEndpoint } from '../api'
+import { api, ownEndpoint, readData } from '../api'
 import {
   type Endpoint,
   EVENT_OPTIONS,
   type EventType,
-  LEADS_WORDS,
+  LEADS_LABELS,
+  loadEndpoint,
   revealed,
-  watchEndpoint,
 } from '../endpoints'
-import { REFERRER_OPTIONS, STATUS_WORDS } from '../leads'
+import { REFERRER_OPTIONS, STATUS_LABELS } from '../leads'
 import { Boxes, Field, Options, useForm } from '../parts/form'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
 
 const NAMES = ['url', 'description', 'events', 'leads', 'filter', 'include', 'headers', 'secret']
 
 const LISTS = [
-  ['postcode', 'Postcodes', 'What they start with, such as SW1A, M1.'],
-  ['user_email', 'Assigned users', 'Their e-mail addresses, parted by commas.'],
+  ['postcode', 'Postcodes', 'The first characters, separated by commas. For example: SW1A, M1'],
+  ['user_email', 'Assigned users', 'E-mail addresses, separated by commas'],
 ] as const
 
-/** One header a line; a name alone keeps the value that its header has. */
-const headersOf = (text: string): Record<string, string | null> =>
+/** Parses headers, one per line. A name without a value becomes null, which keeps the stored value. */
+const parseHeaders = (text: string): Record<string, string | null> =>
   Object.fromEntries(
     text
       .split('\n')
@@ -34,33 +34,33 @@ const headersOf = (text: string): Record<string, string | null> =>
       }),
   )
 
-const itemsOf = (text: FormDataEntryValue | null): string[] =>
+const parseList = (text: FormDataEntryValue | null): string[] =>
   String(text)
     .split(',')
     .map((item) => item.trim())
     .filter(Boolean)
 
-/** The lists of a filter that are not empty; without any there is no filter. */
-const filterOf = (fields: FormData) =>
+/** Returns the non-empty lists of the filter. An empty object removes the filter. */
+const readFilter = (fields: FormData) =>
   Object.fromEntries(
     Object.entries({
       status: fields.getAll('filter.status'),
       referrer: fields.getAll('filter.referrer'),
-      postcode: itemsOf(fields.get('filter.postcode')),
-      user_email: itemsOf(fields.get('filter.user_email')),
+      postcode: parseList(fields.get('filter.postcode')),
+      user_email: parseList(fields.get('filter.user_email')),
     }).filter(([, values]) => values.length > 0),
   ) as Endpoint['filter']
 
-const bodyOf = (fields: FormData) => ({
+const readBody = (fields: FormData) => ({
   url: String(fields.get('url')),
   description: String(fields.get('description')) || null,
   ...(ownEndpoint.value === null && {
     events: fields.getAll('events') as EventType[],
     leads: fields.get('leads') as Endpoint['leads'],
-    filter: filterOf(fields),
+    filter: readFilter(fields),
     include: fields.getAll('include') as Endpoint['include'],
   }),
-  headers: headersOf(String(fields.get('headers'))),
+  headers: parseHeaders(String(fields.get('headers'))),
 })
 
 const EndpointForm = ({
@@ -75,12 +75,12 @@ const EndpointForm = ({
   const { onSubmit, errors, failure, isBusy } = useForm(save, NAMES)
   return (
     <form class="card padded narrow" aria-busy={isBusy} noValidate onSubmit={onSubmit}>
-      <Field name="url" label="URL" errors={errors} help="Where webhooks are sent: http or https.">
+      <Field name="url" label="URL" errors={errors} help="The http or https address that receives webhooks">
         {(attributes) => (
           <input type="url" class="mono" defaultValue={endpoint?.url ?? 'https://'} {...attributes} />
         )}
       </Field>
-      <Field name="description" label="Name" errors={errors} help="For your own eyes, such as CRM.">
+      <Field name="description" label="Name" errors={errors} help="Shown only here. For example: CRM">
         {(attributes) => <input defaultValue={endpoint?.description ?? ''} {...attributes} />}
       </Field>
       {ownEndpoint.value === null && (
@@ -95,24 +95,27 @@ const EndpointForm = ({
           <Field name="leads" label="Leads" errors={errors}>
             {(attributes) => (
               <select {...attributes}>
-                <Options options={Object.entries(LEADS_WORDS)} chosen={endpoint?.leads ?? 'all'} />
+                <Options options={Object.entries(LEADS_LABELS)} chosen={endpoint?.leads ?? 'all'} />
               </select>
             )}
           </Field>
           <Boxes
             name="include"
-            label="Bodies also have"
+            label="Include in bodies"
             options={[['attributes', 'Attributes']]}
             checked={endpoint?.include ?? []}
             errors={errors}
           />
           <details open={Boolean(endpoint?.filter)}>
             <summary>Filter</summary>
-            <p class="faint help">It gets the events of leads that have one of the values of each list.</p>
+            <p class="faint help">
+              The endpoint gets only events of leads that match one value of each list. Empty lists match all
+              leads.
+            </p>
             <Boxes
               name="filter.status"
               label="Status"
-              options={Object.entries(STATUS_WORDS)}
+              options={Object.entries(STATUS_LABELS)}
               checked={endpoint?.filter?.status ?? []}
               errors={errors}
             />
@@ -135,9 +138,9 @@ const EndpointForm = ({
       )}
       <Field
         name="headers"
-        label="Own headers"
+        label="Additional headers"
         errors={errors}
-        help="One a line, such as Authorization: Bearer … A name alone keeps the value that it has, which is not shown."
+        help="One per line, for example: Authorization: Bearer … A name without a value keeps the stored value, which is not shown."
       >
         {(attributes) => (
           <textarea
@@ -154,7 +157,7 @@ const EndpointForm = ({
           name="secret"
           label="Secret"
           errors={errors}
-          help="Only if the receiver has one already; else one is made."
+          help="Leave empty to generate a secret. Fill in if the receiver already has one."
         >
           {(attributes) => <input class="mono" autocomplete="off" spellcheck={false} {...attributes} />}
         </Field>
@@ -167,13 +170,13 @@ const EndpointForm = ({
   )
 }
 
-/** /endpoints/new */
+/** /endpoints/new: the form for a new endpoint. */
 export const NewEndpoint = () => {
   const [, navigate] = useLocation()
   const save = async (fields: FormData) => {
-    const body = { ...bodyOf(fields), secret: String(fields.get('secret')) || undefined }
-    const { data } = await dataOf(api().POST('/manage/webhook-endpoints', { body }))
-    const note = 'The receiver checks signatures with it.'
+    const body = { ...readBody(fields), secret: String(fields.get('secret')) || undefined }
+    const { data } = await readData(api().POST('/manage/webhook-endpoints', { body }))
+    const note = 'The receiver verifies signatures with this secret.'
     revealed.value = { endpointId: data.id, secret: data.secret, note }
     navigate(`/endpoints/${data.id}`)
   }
@@ -185,16 +188,16 @@ export const NewEndpoint = () => {
   )
 }
 
-/** /endpoints/:id/edit */
+/** /endpoints/:id/edit: the form of an existing endpoint. */
 export const EditEndpoint = ({ id: text }: { id: string }) => {
   const id = Number(text)
   const [, navigate] = useLocation()
-  const { data: endpoint, problem, refresh } = useLive(text, (signal) => watchEndpoint(id, signal))
+  const { data: endpoint, problem, refresh } = useLive(text, (signal) => loadEndpoint(id, signal))
   if (!endpoint) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const save = async (fields: FormData) => {
     const params = { path: { id } }
-    await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: bodyOf(fields) })
-    say('Saved.')
+    await api().PATCH('/manage/webhook-endpoints/{id}', { params, body: readBody(fields) })
+    showNotice('Saved.')
     navigate(`/endpoints/${id}`)
   }
   return (

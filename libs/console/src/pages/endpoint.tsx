@@ -1,23 +1,23 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { api, dataOf, ownEndpoint } from '../api'
-import { listDeliveries, outcomeOf } from '../deliveries'
+import { api, ownEndpoint, readData } from '../api'
+import { describeOutcome, listDeliveries } from '../deliveries'
 import {
-  deliveriesOf,
-  eventWords,
-  filterWords,
-  LEADS_WORDS,
-  nameOf,
+  describeFilter,
+  judgeEndpoint,
+  LEADS_LABELS,
+  labelEvent,
+  loadEndpoint,
+  nameEndpoint,
+  renderDeliveriesPath,
   revealed,
   type ShownEndpoint,
-  totalOf,
-  verdictOf,
-  watchEndpoint,
+  sumHours,
 } from '../endpoints'
 import { AttemptsChart } from '../parts/attempts-chart'
 import { Badge } from '../parts/badge'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
-import { number, successRate } from '../parts/format'
+import { formatNumber, formatSuccessRate } from '../parts/format'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
@@ -30,7 +30,7 @@ const LATEST = 10
 const SecretOnce = () =>
   revealed.value && (
     <Secret
-      title="The new secret, shown only now"
+      title="The new secret (shown only once)"
       secret={revealed.value.secret}
       note={revealed.value.note}
       onStored={() => {
@@ -43,20 +43,22 @@ const TestOutcome = ({ sent }: { sent?: Tested }) => (
   <p role="status" class="outcome">
     {sent && (
       <>
-        {`Test of ${eventWords(sent.event)}: `}
+        {`Test of ${labelEvent(sent.event)}: `}
         <DeliveryState delivery={sent} />
-        {sent.attempt ? ` ${outcomeOf(sent.attempt)}. ` : ' No response within 5 seconds. '}
+        {sent.attempt ? ` ${describeOutcome(sent.attempt)}. ` : ' No response within 5 seconds. '}
         <Link href={`/deliveries/${sent.id}`}>{`Delivery ${sent.id}`}</Link>
       </>
     )}
   </p>
 )
 
-/** Where webhooks come from, for the firewall of the receiver; nothing where that is not set. */
+/**
+ * The source addresses of webhooks, for the receiver's firewall. Renders nothing if they are not configured.
+ */
 const Sources = () => {
   const [addresses, setAddresses] = useState<string[]>([])
   useEffect(() => {
-    const load = dataOf(api().GET('/manage/webhook-sources'))
+    const load = readData(api().GET('/manage/webhook-sources'))
     load.then(({ data }) => setAddresses(data.addresses)).catch(() => undefined)
   }, [])
   return addresses.length > 0 && <p class="faint wrap">{`Webhooks come from ${addresses.join(', ')}.`}</p>
@@ -64,13 +66,13 @@ const Sources = () => {
 
 const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
   const linked = (status: 'pending' | 'held' | 'exhausted') =>
-    health[status] ? <Link href={deliveriesOf(id, status)}>{number(health[status])}</Link> : '0'
+    health[status] ? <Link href={renderDeliveriesPath(id, status)}>{formatNumber(health[status])}</Link> : '0'
   return (
     <dl class="tiles">
       {(
         [
           ['Last success', health.last_success_at ? <Ago at={health.last_success_at} /> : 'never'],
-          ['Success, 24 h', successRate(totalOf(health.hours))],
+          ['Success, 24 h', formatSuccessRate(sumHours(health.hours))],
           ['Waiting', linked('pending')],
           ['Paused (held)', linked('held')],
           ['Failed (exhausted)', linked('exhausted')],
@@ -85,12 +87,12 @@ const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
   )
 }
 
-/** /endpoints/:id: one endpoint, what can be done about it, and its latest deliveries. */
+/** /endpoints/:id: one endpoint with its actions, health and latest deliveries. */
 export const Endpoint = ({ id: text }: { id: string }) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, async (signal) => {
     const [endpoint, page] = await Promise.all([
-      watchEndpoint(id, signal),
+      loadEndpoint(id, signal),
       listDeliveries({ endpoint_id: text }, signal),
     ])
     return { endpoint, latest: page.data.slice(0, LATEST) }
@@ -108,27 +110,27 @@ export const Endpoint = ({ id: text }: { id: string }) => {
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { endpoint, latest } = data
   const { enabled, health } = endpoint
-  const { word, tone, because } = verdictOf(endpoint)
+  const { word, tone, because } = judgeEndpoint(endpoint)
 
   return (
     <>
       <Title
-        title={nameOf(endpoint)}
+        title={nameEndpoint(endpoint)}
         from={isOwn ? undefined : ['Endpoints', '/endpoints']}
         actions={
           <EndpointActions endpoint={endpoint} refresh={refresh} onTested={setSent} onShared={setLink} />
         }
       >
-        {nameOf(endpoint)} <Badge word={word} tone={tone} />
+        {nameEndpoint(endpoint)} <Badge word={word} tone={tone} />
       </Title>
       <p class="mono faint wrap">{endpoint.url}</p>
       <p class="faint">
-        {`${because}. ${LEADS_WORDS[endpoint.leads]}. Events: ${endpoint.events.map(eventWords).join(', ')}.`}
+        {`${because}. ${LEADS_LABELS[endpoint.leads]}. Events: ${endpoint.events.map(labelEvent).join(', ')}.`}
       </p>
-      {endpoint.filter && <p class="faint">{`Only of leads with: ${filterWords(endpoint.filter)}`}</p>}
+      {endpoint.filter && <p class="faint">{`Only leads with: ${describeFilter(endpoint.filter)}`}</p>}
       {endpoint.previous_secret_until && (
         <p class="faint">
-          The secret before signs too, until <Exactly at={endpoint.previous_secret_until} />.
+          The previous secret stays valid until <Exactly at={endpoint.previous_secret_until} />.
         </p>
       )}
       <Sources />
@@ -136,9 +138,9 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       <SecretOnce />
       {link && (
         <Secret
-          title="A link to this endpoint, shown only now"
+          title="A link to this endpoint (shown only once)"
           secret={link}
-          note="For the operator of the receiver. It opens once, within an hour, and shows this endpoint and its deliveries alone. To end it, revoke its token."
+          note="Send the link to the operator of the receiver. It works once, within an hour, and shows only this endpoint and its deliveries. To end the access, revoke its token."
           onStored={() => setLink(undefined)}
         />
       )}
@@ -161,10 +163,10 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       <AttemptsChart hours={health.hours} />
       <div class="heading">
         <h2>Latest deliveries</h2>
-        <Link href={deliveriesOf(id)}>All deliveries</Link>
+        <Link href={renderDeliveriesPath(id)}>All deliveries</Link>
       </div>
       {latest.length === 0 ? (
-        <Empty>Nothing was sent here yet.</Empty>
+        <Empty>Nothing has been sent to this endpoint yet.</Empty>
       ) : (
         <DeliveriesTable deliveries={latest} />
       )}

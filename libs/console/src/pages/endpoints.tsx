@@ -1,8 +1,14 @@
 import { Link, Redirect } from 'wouter-preact'
 import { ownEndpoint } from '../api'
-import { deliveriesOf, nameOf, verdictOf, type WatchedEndpoint, watchEndpoints } from '../endpoints'
+import {
+  judgeEndpoint,
+  loadEndpoints,
+  nameEndpoint,
+  renderDeliveriesPath,
+  type WatchedEndpoint,
+} from '../endpoints'
 import { Badge } from '../parts/badge'
-import { number } from '../parts/format'
+import { formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { type Column, Table } from '../parts/table'
@@ -10,17 +16,23 @@ import { Ago } from '../parts/time'
 
 type Waiting = 'pending' | 'held' | 'exhausted'
 
-const CountOf = ({ endpoint: { id, health }, status }: { endpoint: WatchedEndpoint; status: Waiting }) =>
+const DeliveryCount = ({
+  endpoint: { id, health },
+  status,
+}: {
+  endpoint: WatchedEndpoint
+  status: Waiting
+}) =>
   health[status] === 0 ? (
     <span class="none">0</span>
   ) : (
-    <Link class={`count ${status}`} href={deliveriesOf(id, status)}>
-      {number(health[status])}
+    <Link class={`count ${status}`} href={renderDeliveriesPath(id, status)}>
+      {formatNumber(health[status])}
     </Link>
   )
 
 const Health = ({ endpoint }: { endpoint: WatchedEndpoint }) => {
-  const { word, tone, because } = verdictOf(endpoint)
+  const { word, tone, because } = judgeEndpoint(endpoint)
   return (
     <span>
       <Badge word={word} tone={tone} /> <span class="faint">{because}</span>
@@ -33,7 +45,7 @@ const COLUMNS: Column<WatchedEndpoint>[] = [
     name: 'Endpoint',
     cell: (endpoint) => (
       <span class="named">
-        <Link href={`/endpoints/${endpoint.id}`}>{nameOf(endpoint)}</Link>
+        <Link href={`/endpoints/${endpoint.id}`}>{nameEndpoint(endpoint)}</Link>
         {endpoint.description && <span class="mono faint">{endpoint.url}</span>}
       </span>
     ),
@@ -43,17 +55,20 @@ const COLUMNS: Column<WatchedEndpoint>[] = [
     name: 'Last success',
     cell: ({ health: { last_success_at: at } }) => (at ? <Ago at={at} /> : <span class="none">never</span>),
   },
-  { name: 'Waiting', cell: (endpoint) => <CountOf endpoint={endpoint} status="pending" /> },
-  { name: 'Paused (held)', cell: (endpoint) => <CountOf endpoint={endpoint} status="held" /> },
-  { name: 'Failed (exhausted)', cell: (endpoint) => <CountOf endpoint={endpoint} status="exhausted" /> },
+  { name: 'Waiting', cell: (endpoint) => <DeliveryCount endpoint={endpoint} status="pending" /> },
+  { name: 'Paused (held)', cell: (endpoint) => <DeliveryCount endpoint={endpoint} status="held" /> },
+  {
+    name: 'Failed (exhausted)',
+    cell: (endpoint) => <DeliveryCount endpoint={endpoint} status="exhausted" />,
+  },
 ]
 
-/** /endpoints: every endpoint with its health, the failing ones first. */
+/** /endpoints: all endpoints with their health, failing ones first. */
 export const Endpoints = () => {
-  const { data: endpoints, problem, refresh } = useLive('endpoints', watchEndpoints)
+  const { data: endpoints, problem, refresh } = useLive('endpoints', loadEndpoints)
   if (ownEndpoint.value !== null) return <Redirect to={`/endpoints/${ownEndpoint.value}`} replace />
   if (!endpoints) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const worstFirst = endpoints.toSorted((one, other) => verdictOf(one).rank - verdictOf(other).rank)
+  const worstFirst = endpoints.toSorted((one, other) => judgeEndpoint(one).rank - judgeEndpoint(other).rank)
   return (
     <>
       <Title
@@ -66,15 +81,15 @@ export const Endpoints = () => {
       />
       {endpoints.length === 0 ? (
         <Empty>
-          <p>No endpoint receives webhooks yet.</p>
+          <p>There are no endpoints yet.</p>
           <p>An endpoint is the address of a program that receives each new lead.</p>
         </Empty>
       ) : (
         <Table
-          caption="Endpoints and their health, the failing ones first"
+          caption="Endpoints and their health, failing ones first"
           columns={COLUMNS}
           rows={worstFirst}
-          keyOf={({ id }) => id}
+          getKey={({ id }) => id}
         />
       )}
     </>

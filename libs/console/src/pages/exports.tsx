@@ -2,19 +2,19 @@ import { exportLeads, leadFilters } from '../leads'
 import { Action } from '../parts/action'
 import { Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
 import { useQuery } from '../parts/pager'
 import { saveFile } from '../parts/save-file'
 import { listUsers } from '../users'
 
-const FILES: { label: string; name: string; terms: Record<string, string> }[] = [
-  { label: 'Download CSV', name: 'leads.csv', terms: { format: 'csv' } },
-  { label: 'Download CSV for Excel', name: 'leads.csv', terms: { format: 'csv', bom: 'true' } },
-  { label: 'Download lines of JSON', name: 'leads.ndjson', terms: { format: 'ndjson' } },
+const FILES: { label: string; name: string; options: Record<string, string> }[] = [
+  { label: 'Download CSV', name: 'leads.csv', options: { format: 'csv' } },
+  { label: 'Download CSV for Excel', name: 'leads.csv', options: { format: 'csv', bom: 'true' } },
+  { label: 'Download NDJSON', name: 'leads.ndjson', options: { format: 'ndjson' } },
 ]
 
-/** /exports: all leads, or those that the filters match, as a file. */
+/** /exports: downloads of the leads that match the filters. */
 export const Exports = () => {
   const [query] = useQuery()
   const { data: users, problem, refresh } = useLive('users', listUsers)
@@ -23,19 +23,19 @@ export const Exports = () => {
     <>
       <Title title="Exports" />
       <p class="faint">
-        Leads with customer and quotes, oldest first: all, or those that the filters match. The file can be
-        imported again.
+        All leads that match the filters, with customer and quotes, oldest first. The file can be imported
+        again.
       </p>
       <Filters filters={leadFilters(users)} />
       <div class="actions">
-        {FILES.map(({ label, name, terms }, index) => (
+        {FILES.map(({ label, name, options }, index) => (
           <Action
             key={label}
             label={label}
             quiet={index > 0}
             run={async () => {
-              await saveFile(name, () => exportLeads({ ...Object.fromEntries(query), ...terms }))
-              say('Downloaded.')
+              await saveFile(name, () => exportLeads({ ...Object.fromEntries(query), ...options }))
+              showNotice('Downloaded.')
             }}
           />
         ))}

@@ -1,62 +1,71 @@
-import { api, dataOf, type Schemas } from '../api'
-import { type Import as ImportRecord, retrieveImport, STATES } from '../imports'
+import { api, readData, type Schemas } from '../api'
+import { downloadFailedRows, type Import as ImportRecord, retrieveImport, STATES } from '../imports'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
-import { bytes, number } from '../parts/format'
+import { formatBytes, formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
+import { saveFile } from '../parts/save-file'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
 
-type Fault = Schemas['ImportFault']
+type FailedRow = Schemas['ImportError']
+type Ignored = Schemas['IgnoredColumn']
 
 const POLL_MS = 1000
 
-const COLUMNS: Column<Fault>[] = [
-  { name: 'Row', cell: ({ row }) => `Row ${number(row)}` },
+const COLUMNS: Column<FailedRow>[] = [
+  { name: 'Row', cell: ({ row }) => `Row ${formatNumber(row)}` },
   { name: 'Columns', cell: ({ errors }) => Object.keys(errors).join(', ') },
   {
-    name: 'What is wrong',
+    name: 'Errors',
     cell: ({ errors }) => <span class="wrap">{Object.values(errors).flat().join(' ')}</span>,
   },
 ]
 
+const IGNORED: Column<Ignored>[] = [
+  { name: 'Column', cell: ({ name }) => <span class="wrap">{name}</span> },
+  {
+    name: 'Did you mean',
+    cell: ({ did_you_mean }) => (did_you_mean ? <code>{did_you_mean}</code> : <span class="none">–</span>),
+  },
+]
+
+// Loads the import before its failed rows: if the import has finished, its failed rows are then complete.
 const load = async (id: number, cursor: string | undefined, signal: AbortSignal) => {
   const params = { path: { id }, query: { cursor } }
-  const [shown, faults] = await Promise.all([
-    retrieveImport(id, signal),
-    dataOf(api().GET('/manage/imports/{id}/faults', { params, signal })),
-  ])
-  return { shown, faults }
+  const shown = await retrieveImport(id, signal)
+  const failed = await readData(api().GET('/manage/imports/{id}/errors', { params, signal }))
+  return { shown, failed }
 }
 
-const factsOf = (shown: ImportRecord): FactRows => [
-  ['Rows read', number(shown.rows_read)],
-  ['Leads created', number(shown.rows_created)],
-  ['Rows failed', number(shown.rows_failed)],
-  ['File', `${shown.format === 'csv' ? 'CSV' : 'Lines of JSON'}, ${bytes(shown.file_size)}`],
-  ['Webhooks', shown.webhooks ? 'Lead created is sent for each lead' : 'None are sent'],
-  ['Failed because', shown.failure],
+const listFacts = (shown: ImportRecord): FactRows => [
+  ['Rows read', formatNumber(shown.rows_read)],
+  ['Leads created', formatNumber(shown.rows_created)],
+  ['Rows failed', formatNumber(shown.rows_failed)],
+  ['File', `${shown.format === 'csv' ? 'CSV' : 'NDJSON'}, ${formatBytes(shown.file_size)}`],
+  ['Webhooks', shown.webhooks ? 'Sent for each created lead' : 'Not sent'],
+  ['Reason for the failure', shown.failure],
   ['Created', <Exactly at={shown.created_at} />],
   ['Ended', shown.finished_at && <Exactly at={shown.finished_at} />],
 ]
 
-/** /imports/:id: how far an import is, and the rows that were refused. */
+/** /imports/:id: the progress of an import, its ignored columns and its failed rows. */
 export const Import = ({ id: text }: PageProps) => {
   const id = Number(text)
   const [query] = useQuery()
   const { data, problem, refresh } = useLive(
     `${text}?${query}`,
     (signal) => load(id, query.get('cursor') ?? undefined, signal),
-    POLL_MS,
+    { everyMs: POLL_MS, isFinal: (loaded) => loaded.shown.finished_at !== null },
   )
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const { shown, faults } = data
+  const { shown, failed } = data
   const cancel = async () => {
     await api().POST('/manage/imports/{id}/cancel', { params: { path: { id } } })
-    say('Cancelled.')
+    showNotice('Cancelled.')
     await refresh()
   }
   return (
@@ -73,7 +82,7 @@ export const Import = ({ id: text }: PageProps) => {
               question={{
                 title: 'Cancel this import?',
                 yes: 'Cancel import',
-                content: <p>Leads that were created stay. The rest of the file is not read.</p>,
+                content: <p>Created leads are kept. The rest of the file is not read.</p>,
               }}
             />
           )
@@ -82,18 +91,43 @@ export const Import = ({ id: text }: PageProps) => {
         {`Import ${id} `}
         <Badge {...STATES[shown.state]} />
       </Title>
-      <progress aria-label="Bytes of the file that are done" max={shown.file_size} value={shown.bytes_read} />
-      <Facts rows={factsOf(shown)} />
-      {faults.data.length > 0 && (
+      <progress aria-label="Processed bytes of the file" max={shown.file_size} value={shown.bytes_read} />
+      <Facts rows={listFacts(shown)} />
+      {shown.ignored_columns.length > 0 && (
         <>
-          <h2>Rows that failed</h2>
+          <h2>Ignored columns</h2>
           <p class="faint">
-            Row 1 is the first below the header. Correct these rows in a file of their own and import that.
+            These columns were not imported. To import a column, give it the name of a field, or of an
+            attribute such as attributes.shoe_size.
           </p>
-          <Table caption="Rows that failed" columns={COLUMNS} rows={faults.data} keyOf={({ row }) => row} />
+          <Table
+            caption="Ignored columns"
+            columns={IGNORED}
+            rows={shown.ignored_columns}
+            getKey={({ name }) => name}
+          />
         </>
       )}
-      <Pager next={faults.next_cursor} names={['First', 'Next']} />
+      {failed.data.length > 0 && (
+        <>
+          <h2>Failed rows</h2>
+          <p class="faint">
+            Row 1 is the first row below the header. Download the failed rows, correct them and import the
+            file.
+          </p>
+          <div class="actions">
+            <Action
+              label="Download failed rows"
+              run={async () => {
+                await saveFile(`failed-rows-${id}.${shown.format}`, () => downloadFailedRows(id))
+                showNotice('Downloaded.')
+              }}
+            />
+          </div>
+          <Table caption="Failed rows" columns={COLUMNS} rows={failed.data} getKey={({ row }) => row} />
+        </>
+      )}
+      <Pager next={failed.next_cursor} names={['First', 'Next']} />
     </>
   )
 }

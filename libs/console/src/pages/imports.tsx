@@ -1,19 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf } from '../api'
+import { api, readData } from '../api'
 import {
   CHARSETS,
   createImport,
+  createTemplate,
   type FileColumn,
   type Import,
   loadColumns,
   STATES,
-  template,
 } from '../imports'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { Field, Options, useForm } from '../parts/form'
-import { number } from '../parts/format'
+import { formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
@@ -24,18 +24,18 @@ import { Ago } from '../parts/time'
 const IMPORTS: Column<Import>[] = [
   { name: 'Import', cell: ({ id }) => <Link href={`/imports/${id}`}>{`#${id}`}</Link> },
   { name: 'State', cell: ({ state }) => <Badge {...STATES[state]} /> },
-  { name: 'Rows read', cell: ({ rows_read }) => number(rows_read) },
-  { name: 'Leads created', cell: ({ rows_created }) => number(rows_created) },
-  { name: 'Rows failed', cell: ({ rows_failed }) => number(rows_failed) },
+  { name: 'Rows read', cell: ({ rows_read }) => formatNumber(rows_read) },
+  { name: 'Leads created', cell: ({ rows_created }) => formatNumber(rows_created) },
+  { name: 'Rows failed', cell: ({ rows_failed }) => formatNumber(rows_failed) },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
 
 const FIELDS: Column<FileColumn>[] = [
   { name: 'Column', cell: ({ name }) => <code>{name}</code> },
-  { name: 'What it has', cell: ({ what }) => what },
+  { name: 'Content', cell: ({ what }) => what },
   {
-    name: 'Needed',
-    cell: ({ isNeeded }) => (isNeeded ? 'in each row' : <span class="none">optional</span>),
+    name: 'Required',
+    cell: ({ isNeeded }) => (isNeeded ? 'yes' : <span class="none">no</span>),
   },
   { name: 'Example', cell: ({ example }) => example || <span class="none">–</span> },
 ]
@@ -45,14 +45,14 @@ const Columns = ({ columns }: { columns: FileColumn[] }) => (
     <summary>Columns of a file</summary>
     <div class="part">
       <p>
-        The first row has the names, in any order and spelling. Cells are separated by commas, semicolons,
-        tabs or bars. A file that was exported here can be imported too.
+        The first row has the names of the columns, in any order, case and spacing. Cells are separated by
+        commas, semicolons, tabs or vertical bars. An exported file can be imported too.
       </p>
       <Table
         caption="Columns of a file of leads"
         columns={FIELDS}
         rows={columns}
-        keyOf={({ name }) => name}
+        getKey={({ name }) => name}
       />
     </div>
   </details>
@@ -75,11 +75,11 @@ const Upload = () => {
         name="file"
         label="File of leads"
         errors={errors}
-        help="CSV with a header, or lines of JSON (.ndjson). A row that is refused is listed; the others are created."
+        help="CSV with a header, or NDJSON (.ndjson). Invalid rows are listed. Each valid row creates a lead."
       >
         {(attributes) => <input type="file" accept=".csv,.txt,.ndjson,.jsonl" required {...attributes} />}
       </Field>
-      <Field name="charset" label="Text is">
+      <Field name="charset" label="Encoding">
         {(attributes) => (
           <select {...attributes}>
             <Options options={CHARSETS} />
@@ -87,23 +87,27 @@ const Upload = () => {
         )}
       </Field>
       <label class="box">
-        <input type="checkbox" name="webhooks" /> Send Lead created webhooks for these leads
+        <input type="checkbox" name="webhooks" /> Send webhooks for these leads (Lead created, Lead updated)
       </label>
       {failure}
       <div class="actions">
         <button type="submit">{isBusy ? 'Uploading…' : 'Import'}</button>
-        <Action label="Download a template" quiet run={() => saveFile('leads-template.csv', template)} />
+        <Action
+          label="Download a template"
+          quiet
+          run={() => saveFile('leads-template.csv', createTemplate)}
+        />
       </div>
     </form>
   )
 }
 
-/** /imports: files of leads, newest first, and the way to send one. */
+/** /imports: the upload form, and the imports, newest first. */
 export const Imports = () => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
   const { data, problem, refresh } = useLive(String(query), (signal) =>
-    dataOf(api().GET('/manage/imports', { params: { query: { cursor } }, signal })),
+    readData(api().GET('/manage/imports', { params: { query: { cursor } }, signal })),
   )
   const [columns, setColumns] = useState<FileColumn[]>([])
   useEffect(() => void loadColumns().then(setColumns), [])
@@ -116,7 +120,7 @@ export const Imports = () => {
       {data.data.length === 0 ? (
         <Empty>Nothing was imported in the last 30 days.</Empty>
       ) : (
-        <Table caption="Imports, newest first" columns={IMPORTS} rows={data.data} keyOf={({ id }) => id} />
+        <Table caption="Imports, newest first" columns={IMPORTS} rows={data.data} getKey={({ id }) => id} />
       )}
       <Pager next={data.next_cursor} />
     </>

@@ -1,29 +1,36 @@
 import { Link } from 'wouter-preact'
-import { api, dataOf } from '../api'
+import { api, readData } from '../api'
 import { ChangeLead } from '../lead/change-lead'
 import { EraseLead, Receipt } from '../lead/erase-lead'
 import { LeadDuplicates } from '../lead/lead-duplicates'
 import { LeadFiles } from '../lead/lead-files'
 import { LeadHistory } from '../lead/lead-history'
 import { LeadQuotes } from '../lead/lead-quotes'
-import { assignedUser, loadLead, type ShownLead } from '../lead/load-lead'
+import { findAssignedUser, loadLead, type ShownLead } from '../lead/load-lead'
 import { ScheduledList } from '../lead/scheduled-list'
-import { isErased, type Lead as LeadRecord, money, nameOf, STATUS_WORDS, toneOf } from '../leads'
+import {
+  chooseTone,
+  formatPounds,
+  isErased,
+  type Lead as LeadRecord,
+  nameLead,
+  STATUS_LABELS,
+} from '../leads'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { CopyButton } from '../parts/copy-button'
 import { DeliveriesTable } from '../parts/deliveries-table'
 import { useLive } from '../parts/live'
 import { type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
-import { jsonFile, saveFile } from '../parts/save-file'
+import { createJsonFile, saveFile } from '../parts/save-file'
 import { Exactly } from '../parts/time'
 
 const LATEST = 10
 
 const isKnown = (text: string) => text !== '' && text !== 'unknown'
 
-const factsOf = ({ lead, managed }: ShownLead): FactRows => {
-  const user = managed && assignedUser(managed.history)
+const listFacts = ({ lead, managed }: ShownLead): FactRows => {
+  const user = managed && findAssignedUser(managed.history)
   return [
     [
       'Reference',
@@ -31,13 +38,13 @@ const factsOf = ({ lead, managed }: ShownLead): FactRows => {
         <span class="mono wrap">{lead.reference}</span> <CopyButton text={lead.reference} />
       </span>,
     ],
-    ['Value', money(lead.value)],
+    ['Value', formatPounds(lead.value)],
     ['Assigned user', user === null ? 'none' : user?.email],
     ['Description', lead.description],
     ['Postcode', lead.postcode],
     ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],
     ['Browser', [lead.browser, lead.browser_version, lead.os, lead.device_type].filter(isKnown).join(', ')],
-    ['External id', managed?.lead.external_id],
+    ['External ID', managed?.lead.external_id],
     ...Object.entries(managed?.lead.attributes ?? {}).map(([key, value]): [string, string] => [
       key,
       String(value),
@@ -47,7 +54,7 @@ const factsOf = ({ lead, managed }: ShownLead): FactRows => {
   ]
 }
 
-const customerFacts = ({ customer }: LeadRecord): FactRows => [
+const listCustomerFacts = ({ customer }: LeadRecord): FactRows => [
   ['Name', customer.name],
   ['Company', customer.company_name],
   [
@@ -90,19 +97,19 @@ const Deliveries = ({
 const exportLead = (reference: string) =>
   saveFile(`lead-${reference}.json`, async () => {
     const params = { path: { reference } }
-    return jsonFile((await dataOf(api().GET('/manage/leads/{reference}/export', { params }))).data)
+    return createJsonFile((await readData(api().GET('/manage/leads/{reference}/export', { params }))).data)
   })
 
-/** /leads/:id, where the id is a reference: one lead with all that belongs to it. */
+/** /leads/:id, where the id is a reference: one lead with all its records. */
 export const Lead = ({ id: reference, scopes }: PageProps) => {
   const { data, problem, refresh } = useLive(reference, (signal) => loadLead(reference, scopes, signal))
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { lead, managed, canChange } = data
-  const given = { shown: data, refresh }
+  const props = { shown: data, refresh }
   return (
     <>
       <Title
-        title={nameOf(lead)}
+        title={nameLead(lead)}
         from={['Leads', '/leads']}
         actions={
           managed && (
@@ -113,26 +120,26 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
           )
         }
       >
-        {`${nameOf(lead)} `}
-        <Badge word={STATUS_WORDS[lead.status]} tone={toneOf(lead.status)} />{' '}
+        {`${nameLead(lead)} `}
+        <Badge word={STATUS_LABELS[lead.status]} tone={chooseTone(lead.status)} />{' '}
         {lead.test === 1 && <Badge word="Test lead" tone="held" />}
       </Title>
       {managed?.erasure && <Receipt erasure={managed.erasure} />}
-      <Facts rows={factsOf(data)} />
-      {canChange && <ChangeLead {...given} />}
+      <Facts rows={listFacts(data)} />
+      {canChange && <ChangeLead {...props} />}
       {!isErased(lead) && (
         <>
           <h2>Customer</h2>
-          <Facts rows={customerFacts(lead)} />
+          <Facts rows={listCustomerFacts(lead)} />
         </>
       )}
       {managed && !isErased(lead) && (
         <LeadDuplicates managed={managed} canMark={scopes.has('manage')} refresh={refresh} />
       )}
       <LeadQuotes quotes={lead.quotes} />
-      <ScheduledList kind="appointments" {...given} />
-      <ScheduledList kind="callbacks" {...given} />
-      <LeadFiles {...given} />
+      <ScheduledList kind="appointments" {...props} />
+      <ScheduledList kind="callbacks" {...props} />
+      <LeadFiles {...props} />
       {managed && <Deliveries reference={reference} managed={managed} />}
       {managed && <LeadHistory history={managed.history} />}
     </>

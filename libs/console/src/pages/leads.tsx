@@ -1,14 +1,14 @@
 import { Link } from 'wouter-preact'
-import { invalidOnly, Problem } from '../api'
+import { Problem, requireInvalid } from '../api'
 import {
+  chooseTone,
+  formatPounds,
   isErased,
   type LeadListItem,
   leadFilters,
   listLeads,
-  money,
-  nameOf,
-  STATUS_WORDS,
-  toneOf,
+  nameLead,
+  STATUS_LABELS,
 } from '../leads'
 import { Badge } from '../parts/badge'
 import { type Filter, Filters } from '../parts/filters'
@@ -24,7 +24,7 @@ const COLUMNS: Column<LeadListItem>[] = [
     name: 'Lead',
     cell: (lead) => (
       <span class="named">
-        <Link href={`/leads/${lead.reference}`}>{nameOf(lead)}</Link>
+        <Link href={`/leads/${lead.reference}`}>{nameLead(lead)}</Link>
       </span>
     ),
   },
@@ -32,13 +32,13 @@ const COLUMNS: Column<LeadListItem>[] = [
     name: 'Status',
     cell: (lead) => (
       <span>
-        <Badge word={STATUS_WORDS[lead.status]} tone={toneOf(lead.status)} />{' '}
+        <Badge word={STATUS_LABELS[lead.status]} tone={chooseTone(lead.status)} />{' '}
         {lead.test === 1 && <Badge word="Test lead" tone="held" />}
         {isErased(lead) && <Badge word="Erased" tone="calm" />}
       </span>
     ),
   },
-  { name: 'Value', cell: ({ value }) => money(value) },
+  { name: 'Value', cell: ({ value }) => formatPounds(value) },
   { name: 'Postcode', cell: ({ postcode }) => postcode },
   { name: 'Referrer', cell: ({ referrer }) => referrer },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
@@ -52,29 +52,29 @@ const ORDER: Filter = {
   isRare: true,
   options: [
     ['created_at', 'Oldest first'],
-    ['-updated_at', 'Last updated first'],
-    ['updated_at', 'Last updated last'],
+    ['-updated_at', 'Most recently updated first'],
+    ['updated_at', 'Least recently updated first'],
   ],
 }
 
 const load = async (query: URLSearchParams, mayListUsers: boolean, signal: AbortSignal) => {
   const [users, page] = await Promise.all([
     mayListUsers ? listUsers(signal) : undefined,
-    listLeads(query, signal).catch(invalidOnly),
+    listLeads(query, signal).catch(requireInvalid),
   ])
   return page instanceof Problem ? { users, errors: page.errors } : { users, page }
 }
 
-/** The API searches some thousand leads for a response, which may find none while there are more. */
-const NoLead = ({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) => (
-  <Empty>
-    {isFiltered
-      ? `No lead matches${isEnd ? '' : ' among those searched so far. Go on with More'}.`
-      : 'There are no leads yet.'}
-  </Empty>
-)
+/**
+ * Shown instead of an empty page. The API reads at most 10,000 leads for a response, so later pages may have
+ * matches.
+ */
+const NoLead = ({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) => {
+  if (!isFiltered) return <Empty>There are no leads yet.</Empty>
+  return <Empty>{isEnd ? 'No lead matches.' : 'No lead matches so far. Use More to search further.'}</Empty>
+}
 
-/** /leads: the leads that the filters match. */
+/** /leads: the leads that match the filters. */
 export const Leads = ({ scopes }: PageProps) => {
   const [query] = useQuery()
   const isManager = scopes.has('manage:read')
@@ -99,7 +99,7 @@ export const Leads = ({ scopes }: PageProps) => {
       <Filters filters={[...leadFilters(users), ORDER]} errors={errors} />
       {page &&
         (page.data.length > 0 ? (
-          <Table caption="Leads" columns={COLUMNS} rows={page.data} keyOf={({ id }) => id} />
+          <Table caption="Leads" columns={COLUMNS} rows={page.data} getKey={({ id }) => id} />
         ) : (
           <NoLead isFiltered={query.size > 0} isEnd={!page.next_cursor} />
         ))}

@@ -1,10 +1,10 @@
 import { Link } from 'wouter-preact'
 import { api } from '../api'
-import { type Attempt, reasonOf, stateOf } from '../deliveries'
-import { retrieveNotification, type ShownNotification, SUBJECT_WORDS } from '../notifications'
+import { type Attempt, describeResult, describeState } from '../deliveries'
+import { retrieveNotification, type ShownNotification, SUBJECT_LABELS } from '../notifications'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
-import { span } from '../parts/format'
+import { formatDuration } from '../parts/format'
 import { useLive } from '../parts/live'
 import { Empty, type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { useRetry } from '../parts/retry'
@@ -13,36 +13,39 @@ import { Ahead, Exactly } from '../parts/time'
 
 const COLUMNS: Column<Attempt>[] = [
   { name: 'Attempt', cell: ({ number }) => `Attempt ${number}` },
-  { name: 'Result', cell: (attempt) => <span class="wrap">{reasonOf(attempt)}</span> },
+  { name: 'Result', cell: (attempt) => <span class="wrap">{describeResult(attempt)}</span> },
   {
-    name: 'The mail server said',
+    name: "Mail server's response",
     cell: ({ response }) =>
       response ? <span class="mono wrap">{response}</span> : <span class="none">nothing</span>,
   },
-  { name: 'Took', cell: ({ duration_ms }) => span(duration_ms) },
+  { name: 'Took', cell: ({ duration_ms }) => formatDuration(duration_ms) },
   { name: 'When', cell: ({ started_at }) => <Exactly at={started_at} /> },
 ]
 
-const factsOf = (shown: ShownNotification, { scopes }: Pick<PageProps, 'scopes'>): FactRows => {
+const listFacts = (shown: ShownNotification, { scopes }: Pick<PageProps, 'scopes'>): FactRows => {
   const { lead_reference: lead, endpoint_id: endpoint, date, next_attempt_at: next } = shown
   return [
-    ['About', SUBJECT_WORDS[shown.subject]],
+    ['About', SUBJECT_LABELS[shown.subject]],
     ['To', `${shown.user_email}${shown.user_id === null ? ', the contact of the account' : ''}`],
     ['Lead', lead && (scopes.has('leads:read') ? <Link href={`/leads/${lead}`}>{lead}</Link> : lead)],
     ['Endpoint', endpoint && <Link href={`/endpoints/${endpoint}`}>{`#${endpoint}`}</Link>],
     ['Takes place', date && <Exactly at={date} />],
     ['Created', <Exactly at={shown.created_at} />],
     ['Updated', <Exactly at={shown.updated_at} />],
-    ['Next try', next && <Ahead at={next} />],
+    ['Next attempt', next && <Ahead at={next} />],
   ]
 }
 
-/** Whether the API would make an attempt: none is in flight or due, and its lead is not erased. */
+/**
+ * Returns whether the API would accept a retry: the notification is not cancelled, and no attempt is in
+ * flight or about to start.
+ */
 const mayRetry = ({ status, next_attempt_at }: ShownNotification) =>
   status !== 'cancelled' &&
   (status !== 'pending' || (next_attempt_at !== null && Date.parse(next_attempt_at) > Date.now() + 2000))
 
-/** /notifications/:id: one e-mail with every attempt. */
+/** /notifications/:id: one e-mail with its attempts. */
 export const Notification = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, (signal) => retrieveNotification(id, signal))
@@ -76,21 +79,21 @@ export const Notification = ({ id: text, scopes }: PageProps) => {
         }
       >
         {`Notification ${id} `}
-        <Badge {...stateOf(data)} />
+        <Badge {...describeState(data)} />
       </Title>
       <p role="status" class="outcome">
         {outcome}
       </p>
-      <Facts rows={factsOf(data, { scopes })} />
+      <Facts rows={listFacts(data, { scopes })} />
       <h2>Attempts</h2>
       {data.attempts.length === 0 ? (
-        <Empty>Nothing was sent yet.</Empty>
+        <Empty>Nothing has been sent yet.</Empty>
       ) : (
         <Table
           caption="Attempts, newest first"
           columns={COLUMNS}
           rows={data.attempts.toReversed()}
-          keyOf={({ number }) => number}
+          getKey={({ number }) => number}
         />
       )}
     </>

@@ -1,7 +1,7 @@
 import { Link } from 'wouter-preact'
-import { invalidOnly, Problem } from '../api'
-import { STATUS_WORDS, stateOf } from '../deliveries'
-import { listNotifications, type Notification, SUBJECT_WORDS } from '../notifications'
+import { Problem, requireInvalid } from '../api'
+import { describeState, STATUS_LABELS } from '../deliveries'
+import { listNotifications, type Notification, SUBJECT_LABELS } from '../notifications'
 import { Badge } from '../parts/badge'
 import { type Filter, Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
@@ -11,20 +11,20 @@ import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
 
 const FILTERS: Filter[] = [
-  { name: 'status', label: 'Status', options: Object.entries(STATUS_WORDS) },
+  { name: 'status', label: 'Status', options: Object.entries(STATUS_LABELS) },
   { name: 'lead_reference', label: 'Lead reference' },
 ]
 
 const COLUMNS: Column<Notification>[] = [
   { name: 'Notification', cell: ({ id }) => <Link href={`/notifications/${id}`}>{`#${id}`}</Link> },
-  { name: 'Status', cell: (one) => <Badge {...stateOf(one)} /> },
-  { name: 'About', cell: ({ subject }) => SUBJECT_WORDS[subject] },
+  { name: 'Status', cell: (one) => <Badge {...describeState(one)} /> },
+  { name: 'About', cell: ({ subject }) => SUBJECT_LABELS[subject] },
   { name: 'To', cell: ({ user_email }) => <span class="wrap">{user_email}</span> },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
 
 const load = async (query: URLSearchParams, signal: AbortSignal) => {
-  const page = await listNotifications(Object.fromEntries(query), signal).catch(invalidOnly)
+  const page = await listNotifications(Object.fromEntries(query), signal).catch(requireInvalid)
   return page instanceof Problem ? { errors: page.errors } : { page }
 }
 
@@ -44,7 +44,7 @@ export const Notifications = () => {
             caption="Notifications, newest first"
             columns={COLUMNS}
             rows={page.data}
-            keyOf={({ id }) => id}
+            getKey={({ id }) => id}
           />
         ) : (
           <Empty>{query.size > 0 ? 'No notification matches.' : 'There are no notifications yet.'}</Empty>

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
-import { api, dataOf, type Schemas } from '../api'
-import { EVENT_OPTIONS, listEndpoints, nameOf } from '../endpoints'
+import { api, readData, type Schemas } from '../api'
+import { EVENT_OPTIONS, listEndpoints, nameEndpoint } from '../endpoints'
 import { Action } from '../parts/action'
 import { Badge, type Tone } from '../parts/badge'
 import { Boxes, Field, Options, useForm } from '../parts/form'
-import { counted, LAST_MINUTE, number } from '../parts/format'
+import { formatCount, formatNumber, LAST_MINUTE } from '../parts/format'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { useQuery } from '../parts/pager'
 import { Exactly } from '../parts/time'
@@ -25,36 +25,36 @@ const STATES: Record<Replayed['state'], { word: string; tone: Tone }> = {
 }
 
 const WHICH: [NonNullable<Request['state']>, string][] = [
-  ['undelivered', 'what was never delivered'],
-  ['exhausted', 'what failed (exhausted)'],
-  ['all', 'everything, delivered events too'],
+  ['undelivered', 'events that were never delivered'],
+  ['exhausted', 'events that failed (exhausted)'],
+  ['all', 'all events, including delivered ones'],
 ]
 
 const NAMES = ['state', 'from', 'to', 'after_sequence', 'until_sequence', 'types']
 
-/** What is given of a form's fields. */
-const requestOf = (fields: FormData): Request => {
-  const moment = (name: string) => {
+/** Reads the request from the form's fields. Omits empty fields. */
+const readRequest = (fields: FormData): Request => {
+  const readInstant = (name: string) => {
     const value = String(fields.get(name))
     return value ? new Date(value).toISOString() : undefined
   }
-  const sequence = (name: string) => {
+  const readSequence = (name: string) => {
     const value = String(fields.get(name))
     return value ? Number(value) : undefined
   }
   const types = fields.getAll('types') as NonNullable<Request['types']>
   return {
     state: fields.get('state') as Request['state'],
-    from: moment('from'),
-    to: moment('to'),
-    after_sequence: sequence('after_sequence'),
-    until_sequence: sequence('until_sequence'),
+    from: readInstant('from'),
+    to: readInstant('to'),
+    after_sequence: readSequence('after_sequence'),
+    until_sequence: readSequence('until_sequence'),
     types: types.length > 0 ? types : undefined,
   }
 }
 
 const retrieve = (id: number, replay: number, signal?: AbortSignal) =>
-  dataOf(
+  readData(
     api().GET('/manage/webhook-endpoints/{id}/replay/{replay_id}', {
       params: { path: { id, replay_id: replay } },
       signal,
@@ -62,19 +62,20 @@ const retrieve = (id: number, replay: number, signal?: AbortSignal) =>
   )
 
 const start = async (id: number, body: Request): Promise<Replayed> =>
-  (await dataOf(api().POST('/manage/webhook-endpoints/{id}/replay', { params: { path: { id } }, body }))).data
+  (await readData(api().POST('/manage/webhook-endpoints/{id}/replay', { params: { path: { id } }, body })))
+    .data
 
 const Range = ({ id }: { id: number }) => {
   const [, navigate] = useLocation()
   const [, changed] = useQuery()
-  const [asked, setAsked] = useState<{ request: Request; matched: number }>()
+  const [counting, setCounting] = useState<{ request: Request; matched: number }>()
   const show = (replay: Replayed) => navigate(changed({ replay: String(replay.id) }))
   const count = async (fields: FormData) => {
-    const request = requestOf(fields)
+    const request = readRequest(fields)
     const replay = await start(id, { ...request, dry_run: true })
-    // A long log takes longer than a response may.
+    // Counting the events of a long log takes longer than one request. Shows the progress meanwhile.
     if (replay.state === 'running') show(replay)
-    else setAsked({ request, matched: replay.matched })
+    else setCounting({ request, matched: replay.matched })
   }
   const { onSubmit, errors, failure, isBusy } = useForm(count, NAMES)
   const field = (name: string, label: string, type: 'datetime-local' | 'number', help?: string) => (
@@ -90,11 +91,11 @@ const Range = ({ id }: { id: number }) => {
         class="card padded narrow"
         aria-busy={isBusy}
         onSubmit={onSubmit}
-        onInput={() => setAsked(undefined)}
+        onInput={() => setCounting(undefined)}
       >
         <p>
-          Events are sent in the order of the log, beside new ones. An event that was never sent here gets a
-          delivery with all retries.
+          The events are sent in the order of the log, together with new events. An event that was never sent
+          to this endpoint gets a delivery with all retries.
         </p>
         <Field name="state" label="Which" errors={errors}>
           {(attributes) => (
@@ -105,11 +106,11 @@ const Range = ({ id }: { id: number }) => {
         </Field>
         {field('from', 'Created from', 'datetime-local')}
         {field('to', 'Created before', 'datetime-local')}
-        {field('after_sequence', 'After the sequence', 'number')}
-        {field('until_sequence', 'Up to the sequence', 'number')}
+        {field('after_sequence', 'After the sequence number', 'number')}
+        {field('until_sequence', 'Up to the sequence number', 'number')}
         <Boxes
           name="types"
-          label="Events; none: those that the endpoint subscribes to"
+          label="Events (select none for all subscribed events)"
           options={EVENT_OPTIONS}
           checked={[]}
           errors={errors}
@@ -119,14 +120,14 @@ const Range = ({ id }: { id: number }) => {
           <button type="submit">Count</button>
         </div>
       </form>
-      {asked && (
+      {counting && (
         <section class="card padded narrow" aria-label="Count">
-          <p role="status">{`${counted(asked.matched, 'event')} ${asked.matched === 1 ? 'matches' : 'match'}.`}</p>
-          {asked.matched > 0 && (
+          <p role="status">{`${formatCount(counting.matched, 'event matches', 'events match')}.`}</p>
+          {counting.matched > 0 && (
             <div class="actions">
               <Action
-                label={`Replay ${counted(asked.matched, 'event')}`}
-                run={async () => show(await start(id, asked.request))}
+                label={`Replay ${formatCount(counting.matched, 'event')}`}
+                run={async () => show(await start(id, counting.request))}
               />
             </div>
           )}
@@ -148,14 +149,14 @@ const Progress = ({
   const cancel = async () => {
     const params = { path: { id, replay_id: replay.id } }
     await api().DELETE('/manage/webhook-endpoints/{id}/replay/{replay_id}', { params })
-    say('Cancelled.')
+    showNotice('Cancelled.')
     await onChanged()
   }
   return (
     <section class="card padded" aria-label="Replay">
       <p role="status">
         <Badge {...STATES[replay.state]} />
-        {` ${number(replay.enqueued)} of ${counted(replay.matched, 'event')} enqueued.`}
+        {` ${formatNumber(replay.enqueued)} of ${formatCount(replay.matched, 'event')} enqueued.`}
       </p>
       <progress aria-label="Enqueued" max={Math.max(1, replay.matched)} value={replay.enqueued} />
       <Facts
@@ -173,7 +174,7 @@ const Progress = ({
             question={{
               title: 'Cancel this replay?',
               yes: 'Cancel replay',
-              content: <p>What is enqueued is still sent. The rest is not.</p>,
+              content: <p>Events that are already enqueued are still sent. The others are not.</p>,
             }}
           />
         ) : (
@@ -186,7 +187,9 @@ const Progress = ({
   )
 }
 
-/** /endpoints/:id/replay: the range of a replay, and with ?replay= how far one is. */
+const hasEnded = (state: Replayed['state'] | undefined) => state === 'done' || state === 'cancelled'
+
+/** /endpoints/:id/replay: the form for a replay, or with ?replay= the progress of a replay. */
 export const Replay = ({ id: text }: PageProps) => {
   const id = Number(text)
   const [query] = useQuery()
@@ -200,11 +203,11 @@ export const Replay = ({ id: text }: PageProps) => {
       ])
       return { endpoint: endpoints.find((one) => one.id === id), replay: replay?.data }
     },
-    POLL_MS,
+    { everyMs: POLL_MS, isFinal: ({ replay }) => hasEnded(replay?.state) },
   )
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { endpoint, replay } = data
-  const name = endpoint ? nameOf(endpoint) : `Endpoint ${id}`
+  const name = endpoint ? nameEndpoint(endpoint) : `Endpoint ${id}`
   return (
     <>
       <Title title={`Replay to ${name}`} from={[name, `/endpoints/${id}`]} />

@@ -11,14 +11,14 @@ export const SignIn = () => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget as HTMLFormElement)
     const given = String(fields.get('token')).trim()
-    // Nothing else can stand in a header.
+    // Rejects characters that an HTTP header cannot carry.
     if (/^[\x21-\x7e]+$/.test(given)) signIn(given, fields.has('everywhere'))
-    else setError('That is not a token.')
+    else setError('This is not a token.')
   }
   return (
     <form class="card sign-in" onSubmit={submit}>
       <Title title="Sign in" />
-      <p class="faint">With a token of your account. Its scopes say which pages you see.</p>
+      <p class="faint">Use a token of your account. Its scopes determine the pages that you see.</p>
       <Field name="token" label="Token" errors={why ? { token: [why] } : {}}>
         {(attributes) => (
           <input
@@ -32,9 +32,9 @@ export const SignIn = () => {
         )}
       </Field>
       <label class="box">
-        <input type="checkbox" name="everywhere" defaultChecked /> Stay signed in in this browser
+        <input type="checkbox" name="everywhere" /> Stay signed in in this browser
       </label>
-      <p class="faint">Without it, the token stays in this tab and is deleted when the tab closes.</p>
+      <p class="faint">Otherwise the token is stored in this tab only and deleted when the tab closes.</p>
       <button type="submit">Sign in</button>
     </form>
   )

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
-import { api, dataOf, type Schemas } from '../api'
+import { api, readData, type Schemas } from '../api'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { Boxes, Field, type FieldErrors } from '../parts/form'
 import { LAST_MINUTE } from '../parts/format'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Failure, Loading, Title } from '../parts/page'
+import { Pager, useQuery } from '../parts/pager'
 import { Secret } from '../parts/secret'
 import { type Column, Table } from '../parts/table'
 import { Ago, Ahead } from '../parts/time'
@@ -14,19 +15,36 @@ import { Ago, Ahead } from '../parts/time'
 type Token = Schemas['Token']
 type Scope = NonNullable<Schemas['CreateTokenRequest']['scopes']>[number]
 
+const NAMES = [
+  'name',
+  'scopes',
+  'endpoint_id',
+  'publishable',
+  'origins',
+  'return_url',
+  'honeypot',
+  'expires_at',
+  'test',
+]
+
 const SCOPES: Record<Scope, string> = {
   leads: 'Create, change and read leads (leads)',
   'leads:read': 'Read leads only (leads:read)',
   'leads:create': 'Create leads only (leads:create)',
-  'events:read': 'Read the log of events only (events:read)',
+  'events:read': 'Read the event log only (events:read)',
   webhooks: 'Manage webhook endpoints and deliveries only (webhooks)',
-  'manage:read': 'Read all pages but leads (manage:read)',
-  manage: 'Manage the account: all pages but leads (manage)',
+  'manage:read': 'Read all pages except leads (manage:read)',
+  manage: 'Manage the account: all pages except leads (manage)',
 }
 
-const formOf = (errors: FieldErrors) => (
+const renderFields = (errors: FieldErrors) => (
   <>
-    <Field name="name" label="Name" errors={errors} help="What the token is for, such as Website form.">
+    <Field
+      name="name"
+      label="Name"
+      errors={errors}
+      help="The purpose of the token. For example: Website form"
+    >
       {(attributes) => <input {...attributes} />}
     </Field>
     <Boxes
@@ -40,14 +58,14 @@ const formOf = (errors: FieldErrors) => (
       name="endpoint_id"
       label="Endpoint"
       errors={errors}
-      help="With the scope webhooks alone: the number of the one endpoint that it sees. Empty: all."
+      help="The ID of the endpoint that the token is restricted to. The only scope must be webhooks. Leave empty for all endpoints."
     >
       {(attributes) => <input inputMode="numeric" {...attributes} />}
     </Field>
     <Boxes
       name="publishable"
-      label="In a public page"
-      options={[['true', 'it may stand there, to create leads alone (publishable)']]}
+      label="Publishable"
+      options={[['true', 'Safe to use in a public page; can only create leads']]}
       checked={[]}
       errors={errors}
     />
@@ -55,7 +73,7 @@ const formOf = (errors: FieldErrors) => (
       name="origins"
       label="Origins"
       errors={errors}
-      help="Of a publishable token: the pages it is for, such as https://www.example.com, separated by spaces."
+      help="For a publishable token: the origins of its pages, separated by spaces. For example: https://www.example.com"
     >
       {(attributes) => <input {...attributes} />}
     </Field>
@@ -63,7 +81,7 @@ const formOf = (errors: FieldErrors) => (
       name="return_url"
       label="Return address"
       errors={errors}
-      help="Of a publishable token: where people are sent back to from a plain form."
+      help="For a publishable token: the page that visitors see after they have sent a plain form."
     >
       {(attributes) => <input type="url" {...attributes} />}
     </Field>
@@ -71,38 +89,47 @@ const formOf = (errors: FieldErrors) => (
       name="honeypot"
       label="Honeypot"
       errors={errors}
-      help="Of a publishable token: a form field that people don't see. Leads that fill it in are spam."
+      help="For a publishable token: the name of a hidden form field. A form with a value in this field creates a spam lead."
     >
       {(attributes) => <input {...attributes} />}
     </Field>
-    <Field name="expires_at" label="Expires" errors={errors} help="Empty: never.">
+    <Field
+      name="expires_at"
+      label="Expires"
+      errors={errors}
+      help="Leave empty for a token that never expires."
+    >
       {(attributes) => <input type="datetime-local" max={LAST_MINUTE} {...attributes} />}
     </Field>
     <Boxes
       name="test"
-      label="Leads made with it"
-      options={[['true', 'are test leads']]}
+      label="Test"
+      options={[['true', 'Leads created with this token are test leads']]}
       checked={[]}
       errors={errors}
     />
+    <p class="faint">
+      A test token is not a sandbox: it marks the leads that it creates as test leads, but can read and change
+      live data within its scopes. To try things out without live data, use a second account.
+    </p>
   </>
 )
 
-const bodyOf = (fields: FormData) => {
+const readBody = (fields: FormData) => {
   const expires = String(fields.get('expires_at'))
   const origins = String(fields.get('origins')).split(/\s+/).filter(Boolean)
   return {
     name: String(fields.get('name')),
-    // A publishable token has a scope of its own.
+    // Omits the scopes of a publishable token, whose only scope is fixed.
     scopes: fields.has('publishable') ? undefined : (fields.getAll('scopes') as Scope[]),
     publishable: fields.has('publishable') || undefined,
     origins: origins.length > 0 ? origins : undefined,
     return_url: String(fields.get('return_url')) || undefined,
     honeypot: String(fields.get('honeypot')) || undefined,
-    // Text that is no number is left to the API to refuse.
+    // Sends invalid text as it is, so that the API returns the error.
     endpoint_id: (fields.get('endpoint_id') || undefined) as number | undefined,
     expires_at: expires ? new Date(expires).toISOString() : undefined,
-    // A test token makes test tokens by default, and false is refused.
+    // Omits false, because the API rejects false from a test token, which creates only test tokens.
     test: fields.has('test') || undefined,
   }
 }
@@ -128,7 +155,7 @@ const Revoke = ({ token: { id, name }, refresh }: { token: Token; refresh: () =>
     danger
     run={async () => {
       await api().DELETE('/manage/tokens/{id}', { params: { path: { id } } })
-      say(`The token ${name} was revoked.`)
+      showNotice(`The token ${name} was revoked.`)
       await refresh()
     }}
     question={{
@@ -136,15 +163,15 @@ const Revoke = ({ token: { id, name }, refresh }: { token: Token; refresh: () =>
       yes: 'Revoke',
       content: (
         <p>
-          Programs that use this token are refused within a second, and so are you if you signed in with it.
-          It can't be undone.
+          The token stops working within a second, also for you if you signed in with it. Tokens and portal
+          links that were created with it stay valid. This can't be undone.
         </p>
       ),
     }}
   />
 )
 
-const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
+const makeColumns = (refresh: () => Promise<void>): Column<Token>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
   {
     name: 'State',
@@ -168,7 +195,15 @@ const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
     cell: ({ last_used_at: at }) => (at ? <Ago at={at} /> : <span class="none">never</span>),
   },
   { name: 'Expires', cell: Expiry },
-  { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
+  {
+    name: 'Created',
+    cell: ({ created_at, created_by: creator }) => (
+      <span class="wrap">
+        <Ago at={created_at} />
+        {creator && ` by ${creator.name}`}
+      </span>
+    ),
+  },
   {
     name: 'Actions',
     cell: (token) =>
@@ -180,15 +215,17 @@ const columnsOf = (refresh: () => Promise<void>): Column<Token>[] => [
   },
 ]
 
-/** /tokens: what programs and people use the API with. */
+/** /tokens: the tokens of the account. */
 export const Tokens = () => {
-  const { data, problem, refresh } = useLive('tokens', (signal) =>
-    dataOf(api().GET('/manage/tokens', { signal })),
+  const [query] = useQuery()
+  const cursor = query.get('cursor') ?? undefined
+  const { data, problem, refresh } = useLive(String(query), (signal) =>
+    readData(api().GET('/manage/tokens', { params: { query: { cursor } }, signal })),
   )
   const [created, setCreated] = useState<Schemas['CreatedToken']>()
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const create = async (fields: FormData) => {
-    setCreated((await dataOf(api().POST('/manage/tokens', { body: bodyOf(fields) }))).data)
+    setCreated((await readData(api().POST('/manage/tokens', { body: readBody(fields) }))).data)
     await refresh()
   }
   return (
@@ -202,24 +239,22 @@ export const Tokens = () => {
             question={{
               title: 'New token',
               yes: 'Create',
-              names: [
-                ...['name', 'scopes', 'endpoint_id', 'publishable', 'origins', 'return_url', 'honeypot'],
-                ...['expires_at', 'test'],
-              ],
-              content: formOf,
+              names: NAMES,
+              content: renderFields,
             }}
           />
         }
       />
       {created && (
         <Secret
-          title={`The token ${created.name}, shown only now`}
+          title={`The token ${created.name} (shown only once)`}
           secret={created.token}
           note="Anyone with this token can use its scopes. It can't be shown again."
           onStored={() => setCreated(undefined)}
         />
       )}
-      <Table caption="Tokens" columns={columnsOf(refresh)} rows={data.data} keyOf={({ id }) => id} />
+      <Table caption="Tokens" columns={makeColumns(refresh)} rows={data.data} getKey={({ id }) => id} />
+      <Pager next={data.next_cursor} names={['First', 'Next']} />
     </>
   )
 }

@@ -1,29 +1,30 @@
 import { useState } from 'preact/hooks'
-import { api, dataOf } from '../api'
+import { api, readData } from '../api'
 import { Action } from '../parts/action'
 import { Field, type FieldErrors } from '../parts/form'
 import { useLive } from '../parts/live'
-import { say } from '../parts/notices'
+import { showNotice } from '../parts/notices'
 import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Pager, useQuery } from '../parts/pager'
 import { Secret } from '../parts/secret'
 import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
-import { listUsers, type User } from '../users'
+import { listUserPage, type User } from '../users'
 
 const NAMES = ['name', 'email']
 
-const fieldsFor = (user?: User) => (errors: FieldErrors) => (
+const renderFields = (user?: User) => (errors: FieldErrors) => (
   <>
     <Field name="name" label="Name" errors={errors}>
       {(attributes) => <input defaultValue={user?.name} {...attributes} />}
     </Field>
-    <Field name="email" label="E-mail" errors={errors} help="Notifications go there.">
+    <Field name="email" label="E-mail" errors={errors} help="Notifications are sent to this address.">
       {(attributes) => <input type="email" defaultValue={user?.email} {...attributes} />}
     </Field>
   </>
 )
 
-const bodyOf = (fields: FormData) => ({
+const readBody = (fields: FormData) => ({
   name: String(fields.get('name')),
   email: String(fields.get('email')),
 })
@@ -35,30 +36,30 @@ interface Calendar {
 
 interface Rows {
   refresh: () => Promise<void>
-  /** Called with an address that is shown only now. */
+  /** Called with the new URL of a calendar, which is shown only once. */
   onCalendar: (calendar: Calendar) => void
 }
 
 const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
   const params = { path: { id: user.id } }
   const makeCalendar = async () => {
-    const { data } = await dataOf(api().POST('/manage/users/{id}/calendar', { params }))
+    const { data } = await readData(api().POST('/manage/users/{id}/calendar', { params }))
     onCalendar({ name: user.name, url: data.url })
     await refresh()
   }
   const revokeCalendar = async () => {
     await api().DELETE('/manage/users/{id}/calendar', { params })
-    say(`The calendar of ${user.name} can't be read any more.`)
+    showNotice(`The calendar address of ${user.name} no longer works.`)
     await refresh()
   }
   const update = async (fields: FormData) => {
-    await api().PATCH('/manage/users/{id}', { params, body: bodyOf(fields) })
-    say('Saved.')
+    await api().PATCH('/manage/users/{id}', { params, body: readBody(fields) })
+    showNotice('Saved.')
     await refresh()
   }
   const remove = async () => {
     await api().DELETE('/manage/users/{id}', { params })
-    say(`${user.name} was removed.`)
+    showNotice(`${user.name} was removed.`)
     await refresh()
   }
   return (
@@ -67,19 +68,19 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
         label="Edit"
         quiet
         run={update}
-        question={{ title: `Edit ${user.name}`, yes: 'Save', names: NAMES, content: fieldsFor(user) }}
+        question={{ title: `Edit ${user.name}`, yes: 'Save', names: NAMES, content: renderFields(user) }}
       />
       <Action
         label={user.calendar_created_at ? 'New calendar address' : 'Calendar address'}
         quiet
         run={makeCalendar}
         question={{
-          title: `Make an address for the calendar of ${user.name}?`,
-          yes: 'Make it',
+          title: `Create a calendar address for ${user.name}?`,
+          yes: 'Create',
           content: (
             <p>
-              A calendar program can subscribe to appointments and callbacks at it. An address made before
-              stops working.
+              Calendar programs can use the address to subscribe to appointments and callbacks. An earlier
+              address stops working. If the token that you signed in with expires, the address expires too.
             </p>
           ),
         }}
@@ -93,7 +94,7 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
           question={{
             title: `Revoke the calendar address of ${user.name}?`,
             yes: 'Revoke',
-            content: <p>Calendar programs that subscribed to it get nothing more.</p>,
+            content: <p>Calendar programs that use the address get no more updates.</p>,
           }}
         />
       )}
@@ -107,8 +108,8 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
           yes: 'Remove',
           content: (
             <p>
-              No more leads can be assigned to this user, who gets no more notifications. Leads, appointments
-              and callbacks of this user stay. It can't be undone.
+              Leads can no longer be assigned to this user, and the user gets no more notifications. The
+              user's leads, appointments and callbacks are kept. This can't be undone.
             </p>
           ),
         }}
@@ -117,21 +118,23 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
   )
 }
 
-const columnsOf = (rows: Rows): Column<User>[] => [
+const makeColumns = (rows: Rows): Column<User>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
   { name: 'E-mail', cell: ({ email }) => <span class="wrap">{email}</span> },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
   { name: 'Actions', cell: (user) => <RowActions user={user} {...rows} /> },
 ]
 
-/** /users: the people that leads can be assigned to. */
+/** /users: the users, to whom leads can be assigned. */
 export const Users = () => {
-  const { data: users, problem, refresh } = useLive('users', listUsers)
+  const [query] = useQuery()
+  const cursor = query.get('cursor') ?? undefined
+  const { data, problem, refresh } = useLive(String(query), (signal) => listUserPage(cursor, signal))
   const [calendar, setCalendar] = useState<Calendar>()
-  if (!users) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const create = async (fields: FormData) => {
-    await api().POST('/manage/users', { body: bodyOf(fields) })
-    say('Created.')
+    await api().POST('/manage/users', { body: readBody(fields) })
+    showNotice('Created.')
     await refresh()
   }
   return (
@@ -142,28 +145,29 @@ export const Users = () => {
           <Action
             label="New user"
             run={create}
-            question={{ title: 'New user', yes: 'Create', names: NAMES, content: fieldsFor() }}
+            question={{ title: 'New user', yes: 'Create', names: NAMES, content: renderFields() }}
           />
         }
       />
       {calendar && (
         <Secret
-          title={`The address of the calendar of ${calendar.name}, shown only now`}
+          title={`The calendar address of ${calendar.name} (shown only once)`}
           secret={calendar.url}
           note="Anyone with this address can read the calendar. It can't be shown again."
           onStored={() => setCalendar(undefined)}
         />
       )}
-      {users.length === 0 ? (
+      {data.data.length === 0 ? (
         <Empty>There are no users yet. Leads, appointments and callbacks are assigned to users.</Empty>
       ) : (
         <Table
           caption="Users"
-          columns={columnsOf({ refresh, onCalendar: setCalendar })}
-          rows={users}
-          keyOf={({ id }) => id}
+          columns={makeColumns({ refresh, onCalendar: setCalendar })}
+          rows={data.data}
+          getKey={({ id }) => id}
         />
       )}
+      <Pager next={data.next_cursor} names={['First', 'Next']} />
     </>
   )
 }

@@ -1,31 +1,32 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useRef, useState } from 'preact/hooks'
 import { type FieldErrors, IdPrefix, useForm } from './form'
-import { sayNothing, sayProblem } from './notices'
+import { clearNotice, showProblem } from './notices'
 
 interface Question {
   title: string
-  /** What it will do, and the fields of its form if it has any. */
+  /** The explanation, and the fields of the form if there are any. */
   content: ComponentChildren | ((errors: FieldErrors) => ComponentChildren)
+  /** The label of the button that confirms. */
   yes: string
-  /** The names of its fields. */
+  /** The names of the form's fields. */
   names?: string[]
 }
 
 interface ActionProps {
   label: string
-  /** Gets the fields of the question's form. What it throws is shown as a problem. */
+  /** Called with the fields of the dialog's form. An error is shown as a problem. */
   run: (fields: FormData) => Promise<unknown>
-  /** What is asked first. */
+  /** A dialog that is shown before the action. */
   question?: Question
   quiet?: boolean
   danger?: boolean
 }
 
-const classOf = ({ quiet, danger }: Pick<ActionProps, 'quiet' | 'danger'>) =>
+const renderClass = ({ quiet, danger }: Pick<ActionProps, 'quiet' | 'danger'>) =>
   [quiet && 'quiet', danger && 'danger'].filter(Boolean).join(' ')
 
-const Asking = ({ label, run, question, ...look }: ActionProps & { question: Question }) => {
+const WithDialog = ({ label, run, question, ...look }: ActionProps & { question: Question }) => {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
   const close = () => dialog.current?.close()
@@ -34,12 +35,12 @@ const Asking = ({ label, run, question, ...look }: ActionProps & { question: Que
   const form = useForm(async (fields) => {
     await run(fields)
     close()
-    // The next time its fields have what is true then.
+    // Renders new fields, so that the dialog starts with the current values when it is opened again.
     setRuns(runs + 1)
   }, names)
   return (
     <>
-      <button type="button" class={classOf(look)} onClick={() => dialog.current?.showModal()}>
+      <button type="button" class={renderClass(look)} onClick={() => dialog.current?.showModal()}>
         {label}
       </button>
       <dialog ref={dialog} class="card" aria-label={title}>
@@ -50,7 +51,7 @@ const Asking = ({ label, run, question, ...look }: ActionProps & { question: Que
           </IdPrefix.Provider>
           {form.failure}
           <div class="actions">
-            <button type="submit" class={classOf({ danger: look.danger })}>
+            <button type="submit" class={renderClass({ danger: look.danger })}>
               {yes}
             </button>
             <button type="button" class="quiet" onClick={close}>
@@ -68,22 +69,22 @@ const Immediate = ({ label, run, ...look }: ActionProps) => {
   const act = async () => {
     if (isBusy) return
     setBusy(true)
-    sayNothing()
+    clearNotice()
     try {
       await run(new FormData())
     } catch (error) {
-      sayProblem(error)
+      showProblem(error)
     } finally {
       setBusy(false)
     }
   }
   return (
-    <button type="button" class={classOf(look)} aria-busy={isBusy} onClick={act}>
+    <button type="button" class={renderClass(look)} aria-busy={isBusy} onClick={act}>
       {label}
     </button>
   )
 }
 
-/** A button that does something, at once or after a question. It can't be pressed twice at a time. */
+/** A button that runs an action, immediately or after a dialog. It ignores clicks while the action runs. */
 export const Action = ({ question, ...action }: ActionProps) =>
-  question ? <Asking {...action} question={question} /> : <Immediate {...action} />
+  question ? <WithDialog {...action} question={question} /> : <Immediate {...action} />

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { Schemas } from '../api'
-import { type Counts, clock, number } from './format'
+import { sumHours } from '../endpoints'
+import { type Counts, formatClock, formatNumber } from './format'
 
 const HOUR_MS = 3_600_000
 const HOURS = 24
@@ -9,8 +10,8 @@ const HEIGHT = 160
 
 type Hour = Schemas['WebhookEndpointHour']
 
-/** The last 24 hours by the clock, oldest first, those without an attempt too. */
-const dayOf = (hours: Hour[]): (Counts & { start: number })[] => {
+/** Returns the last 24 clock hours, oldest first, including hours without attempts. */
+const fillDay = (hours: Hour[]): (Counts & { start: number })[] => {
   const byTime = new Map(hours.map((one) => [Date.parse(one.hour), one]))
   const last = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
   return Array.from({ length: HOURS }, (_, index) => {
@@ -34,7 +35,7 @@ const draw = (Plot: typeof uPlot, place: HTMLElement): uPlot => {
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
-      // The bar of an hour ends where the next one begins.
+      // Adds an hour at the end of the axis, so that the last bar has its full width.
       scales: {
         x: { range: (_, min, max) => [min, max + HOUR_MS / 1000] },
         y: { range: (_, min, max) => [Math.min(min, 0), Math.max(max, 1)] },
@@ -43,13 +44,13 @@ const draw = (Plot: typeof uPlot, place: HTMLElement): uPlot => {
         {
           ...axis,
           grid: { show: false },
-          values: (_, splits) => splits.map((seconds) => clock(seconds * 1000)),
+          values: (_, splits) => splits.map((seconds) => formatClock(seconds * 1000)),
         },
         {
           ...axis,
           size: 44,
           incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10_000, 100_000],
-          values: (_, splits) => splits.map((count) => number(Math.abs(count))),
+          values: (_, splits) => splits.map((count) => formatNumber(Math.abs(count))),
         },
       ],
       series: [{}, series('--good'), series('--bad')],
@@ -59,11 +60,14 @@ const draw = (Plot: typeof uPlot, place: HTMLElement): uPlot => {
   )
 }
 
-/** Attempts an hour: those that succeeded stand on the axis, those that failed hang from it, so that it reads without colours. */
+/**
+ * A chart of the attempts by hour. Successes are above the axis and failures below, so that colour is not
+ * needed.
+ */
 export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>()
-  const day = dayOf(hours)
+  const day = fillDay(hours)
   const latest = useRef(day)
   latest.current = day
   const show = () =>
@@ -75,11 +79,11 @@ export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
 
   useEffect(() => {
     const theme = matchMedia('(prefers-color-scheme: dark)')
-    let isOver = false
+    let isUnmounted = false
     const drawAgain = async () => {
       const { default: Plot } = await import('uplot')
       plot.current?.destroy()
-      if (isOver || !place.current) return
+      if (isUnmounted || !place.current) return
       plot.current = draw(Plot, place.current)
       show()
     }
@@ -90,7 +94,7 @@ export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
     resized.observe(place.current!)
     theme.addEventListener('change', drawAgain)
     return () => {
-      isOver = true
+      isUnmounted = true
       resized.disconnect()
       theme.removeEventListener('change', drawAgain)
       plot.current?.destroy()
@@ -98,16 +102,14 @@ export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
   }, [])
   useEffect(() => void show(), [hours])
 
-  const [succeeded, failed] = [day, day].map((all, index) =>
-    all.reduce((sum, hour) => sum + (index === 0 ? hour.succeeded : hour.failed), 0),
-  )
+  const { succeeded, failed } = sumHours(day)
   return (
     <section class="card padded" aria-labelledby="attempts">
       <div class="heading">
         <h2 id="attempts">Attempts in the last 24 hours</h2>
         <p class="legend">
-          <span class="good">{number(succeeded!)} succeeded</span>
-          <span class="bad">{number(failed!)} failed</span>
+          <span class="good">{formatNumber(succeeded)} succeeded</span>
+          <span class="bad">{formatNumber(failed)} failed</span>
         </p>
       </div>
       <div class="chart" ref={place} aria-hidden="true" />
@@ -125,9 +127,9 @@ export const AttemptsChart = ({ hours }: { hours: Hour[] }) => {
           <tbody>
             {day.map((hour) => (
               <tr key={hour.start}>
-                <th scope="row">{clock(hour.start)}</th>
-                <td>{number(hour.succeeded)}</td>
-                <td>{number(hour.failed)}</td>
+                <th scope="row">{formatClock(hour.start)}</th>
+                <td>{formatNumber(hour.succeeded)}</td>
+                <td>{formatNumber(hour.failed)}</td>
               </tr>
             ))}
           </tbody>

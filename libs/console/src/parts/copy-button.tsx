@@ -7,7 +7,7 @@ export const CopyButton = ({ text, label = 'Copy' }: { text: string; label?: str
     setCopied(true)
     setTimeout(() => setCopied(false), 2000)
   }
-  // Browsers have a clipboard only where a page came over https, or from this machine.
+  // Browsers provide a clipboard only to pages from https or localhost.
   if (!navigator.clipboard) return null
   return (
     <button type="button" class="quiet" onClick={copy} aria-live="polite">

@@ -1,12 +1,12 @@
 import { Link } from 'wouter-preact'
-import { type Delivery, isTest, reasonOf, stateOf } from '../deliveries'
-import { type Endpoint, eventWords, nameOf } from '../endpoints'
+import { type Delivery, describeResult, describeState, isTest } from '../deliveries'
+import { type Endpoint, labelEvent, nameEndpoint } from '../endpoints'
 import { Badge } from './badge'
 import { type Column, Table } from './table'
 import { Ago, Ahead } from './time'
 
 export const DeliveryState = ({ delivery }: { delivery: Delivery }) => {
-  const { word, tone } = stateOf(delivery)
+  const { word, tone } = describeState(delivery)
   return <Badge word={word} tone={tone} />
 }
 
@@ -16,11 +16,33 @@ const StateWithNext = ({ delivery }: { delivery: Delivery }) => (
     {delivery.status === 'pending' && delivery.attempt_count > 0 && delivery.next_attempt_at && (
       <span class="faint">
         {' '}
-        next try <Ahead at={delivery.next_attempt_at} />
+        next attempt <Ahead at={delivery.next_attempt_at} />
       </span>
     )}
   </span>
 )
+
+/**
+ * A link to the lead with its name, or the start of the reference if the API returns no name. Only a token
+ * that may read leads gets names.
+ */
+const DeliveryLead = ({ delivery }: { delivery: Delivery }) => {
+  const { lead_reference: reference, lead_name: name } = delivery
+  if (isTest(delivery)) return <Badge word="Test" tone="calm" />
+  if (reference === null) return <span class="none">–</span>
+  if (name) {
+    return (
+      <Link class="cut" href={`/leads/${reference}`}>
+        {name}
+      </Link>
+    )
+  }
+  return (
+    <abbr class="mono" title={reference}>
+      {reference.slice(0, 8)}
+    </abbr>
+  )
+}
 
 const COLUMNS: Column<Delivery>[] = [
   { name: 'Delivery', cell: ({ id }) => <Link href={`/deliveries/${id}`}>{`#${id}`}</Link> },
@@ -28,31 +50,14 @@ const COLUMNS: Column<Delivery>[] = [
   {
     name: 'Last response',
     cell: ({ attempt_count, last_status: status, last_error: error }) =>
-      attempt_count === 0 ? <span class="none">–</span> : reasonOf({ status, error }),
+      attempt_count === 0 ? <span class="none">–</span> : describeResult({ status, error }),
   },
-  { name: 'Event', cell: ({ event }) => eventWords(event) },
-  {
-    name: 'Lead',
-    cell: (delivery) =>
-      isTest(delivery) ? (
-        <Badge word="Test" tone="calm" />
-      ) : delivery.lead_reference === null ? (
-        <span class="none">–</span>
-      ) : delivery.lead_name ? (
-        // The name is there only for a token that may read leads.
-        <Link class="cut" href={`/leads/${delivery.lead_reference}`}>
-          {delivery.lead_name}
-        </Link>
-      ) : (
-        <abbr class="mono" title={delivery.lead_reference}>
-          {delivery.lead_reference.slice(0, 8)}
-        </abbr>
-      ),
-  },
+  { name: 'Event', cell: ({ event }) => labelEvent(event) },
+  { name: 'Lead', cell: (delivery) => <DeliveryLead delivery={delivery} /> },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
 
-/** `endpoints` is absent where all go to the one that is shown. */
+/** A table of deliveries. Without `endpoints` it has no column for the endpoint. */
 export const DeliveriesTable = ({
   deliveries,
   endpoints,
@@ -66,7 +71,7 @@ export const DeliveriesTable = ({
       const endpoint = endpoints?.find((one) => one.id === id)
       return endpoint ? (
         <Link class="cut" href={`/endpoints/${id}`}>
-          {nameOf(endpoint)}
+          {nameEndpoint(endpoint)}
         </Link>
       ) : (
         `${id} (deleted)`
@@ -78,7 +83,7 @@ export const DeliveriesTable = ({
       caption="Deliveries, newest first"
       columns={endpoints ? COLUMNS.toSpliced(-1, 0, endpointColumn) : COLUMNS}
       rows={deliveries}
-      keyOf={({ id }) => id}
+      getKey={({ id }) => id}
     />
   )
 }

@@ -4,22 +4,22 @@ import { Field, type FieldErrors, Options } from './form'
 import { LAST_MINUTE } from './format'
 import { useQuery } from './pager'
 
-/** A query parameter of a list: with options a choice, else a text or a moment. */
+/** A query parameter of a list. With `options` the field is a select, otherwise a text or a date. */
 export interface Filter {
   name: string
   label: string
   options?: [value: string, text: string][]
-  /** An instant in the address, the reader's own time in the field. */
+  /** Whether the filter is a date and time: UTC in the address, local time in the field. */
   isMoment?: boolean
-  /** The choice of none. */
+  /** The label of the option without a filter. */
   none?: string
-  /** Shown when asked for. */
+  /** Shown only under "More filters". */
   isRare?: boolean
 }
 
 const MINUTE_MS = 60_000
 
-const localMinute = (instant: string) => {
+const formatLocalMinute = (instant: string) => {
   const date = new Date(instant)
   if (Number.isNaN(date.getTime())) return ''
   return new Date(date.getTime() - date.getTimezoneOffset() * MINUTE_MS).toISOString().slice(0, 16)
@@ -30,17 +30,20 @@ interface FiltersProps {
   errors?: FieldErrors
 }
 
-/** A form whose fields are the filters in the address. A choice filters at once, a text when it is sent. */
+/**
+ * A form for the filters in the address. A select takes effect at once. A text takes effect when the user
+ * submits the form.
+ */
 export const Filters = ({ filters, errors = {} }: FiltersProps) => {
   const [query, changed] = useQuery()
   const [, navigate] = useLocation()
   const form = useRef<HTMLFormElement>(null)
-  // Another address means other values. What the reader types in between stays.
+  // Sets the fields only when the address changes, so that a refresh keeps the user's input.
   useEffect(() => {
     for (const { name, isMoment } of filters) {
       const field = form.current!.elements.namedItem(name) as HTMLInputElement | HTMLSelectElement
       const value = query.get(name) ?? ''
-      field.value = isMoment ? localMinute(value) : value
+      field.value = isMoment ? formatLocalMinute(value) : value
     }
   }, [String(query)])
   const apply = () => {

@@ -1,11 +1,11 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useState } from 'preact/hooks'
-import { asProblem, type Problem, sentenceOf } from '../api'
-import { sayNothing } from './notices'
+import { asProblem, type Problem, renderProblem } from '../api'
+import { clearNotice } from './notices'
 
 export type FieldErrors = Record<string, string[]>
 
-/** What the ids of fields start with, where a page has several forms with fields of the same names. */
+/** A prefix for the ids of fields. Needed if several forms of a page have fields of the same name. */
 export const IdPrefix = createContext('')
 
 interface FieldProps {
@@ -14,7 +14,7 @@ interface FieldProps {
   help?: ComponentChildren
   errors?: FieldErrors
   class?: string
-  /** The input, select or textarea, with the attributes given. */
+  /** Renders the input, select or textarea with these attributes. */
   children: (attributes: {
     id: string
     name: string
@@ -23,15 +23,15 @@ interface FieldProps {
   }) => ComponentChildren
 }
 
-/** The errors of a field and of what is in it: `events` has those of `events.0`. */
-const errorsOf = (name: string, errors: FieldErrors) =>
+/** Returns the errors of a field and of its elements: `events` includes `events.0`. */
+const listErrors = (name: string, errors: FieldErrors) =>
   Object.entries(errors)
     .filter(([field]) => field === name || field.startsWith(`${name}.`))
     .flatMap(([, texts]) => texts)
 
-/** A labelled field with its help and the errors that the API has for it. */
+/** A labelled field with its help and the errors from the API. */
 export const Field = ({ name, label, help, errors = {}, class: className, children }: FieldProps) => {
-  const own = errorsOf(name, errors)
+  const own = listErrors(name, errors)
   const id = useContext(IdPrefix) + name
   const described = [help && `${id}-help`, own.length > 0 && `${id}-error`].filter(Boolean).join(' ')
   return (
@@ -57,7 +57,7 @@ export const Field = ({ name, label, help, errors = {}, class: className, childr
   )
 }
 
-/** Several boxes under one name, such as the types of an endpoint. */
+/** A group of checkboxes with one name, such as the event types of an endpoint. */
 export const Boxes = ({
   name,
   label,
@@ -71,7 +71,7 @@ export const Boxes = ({
   checked: string[]
   errors?: FieldErrors
 }) => {
-  const own = errorsOf(name, errors)
+  const own = listErrors(name, errors)
   const id = useContext(IdPrefix) + name
   return (
     <fieldset aria-describedby={own.length > 0 ? `${id}-error` : undefined}>
@@ -106,7 +106,10 @@ export const Options = ({
   </>
 )
 
-/** Sends a form: its errors by field, what is wrong beside the fields, and whether it is being sent. */
+/**
+ * Handles the submission of a form. Returns the errors by field, a message (`failure`) for a problem that no
+ * field shows, and whether the form is being sent.
+ */
 export const useForm = (send: (fields: FormData) => Promise<unknown>, names: string[]) => {
   const [problem, setProblem] = useState<Problem>()
   const [isBusy, setBusy] = useState(false)
@@ -114,7 +117,7 @@ export const useForm = (send: (fields: FormData) => Promise<unknown>, names: str
     event.preventDefault()
     if (isBusy) return
     setBusy(true)
-    sayNothing()
+    clearNotice()
     try {
       await send(new FormData(event.currentTarget as HTMLFormElement))
       setProblem(undefined)
@@ -125,10 +128,10 @@ export const useForm = (send: (fields: FormData) => Promise<unknown>, names: str
     }
   }
   const errors = problem?.errors ?? {}
-  const isShownAtFields = problem && names.some((name) => errorsOf(name, errors).length > 0)
+  const isShownAtFields = problem && names.some((name) => listErrors(name, errors).length > 0)
   const failure = problem && !isShownAtFields && (
     <p class="error" role="alert">
-      {sentenceOf(problem)}
+      {renderProblem(problem)}
     </p>
   )
   return { onSubmit, errors, failure, isBusy }

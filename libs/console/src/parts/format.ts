@@ -17,29 +17,29 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['second', 1000],
 ]
 
-export const number = (count: number): string => COUNT.format(count)
+export const formatNumber = (count: number): string => COUNT.format(count)
 
-/** "1.2 MB" */
-export const bytes = (count: number): string =>
-  count < 1000
-    ? `${count} bytes`
-    : count < 1_000_000
-      ? `${(count / 1000).toFixed(1)} kB`
-      : `${(count / 1_000_000).toFixed(1)} MB`
+/** Formats a size such as "1.2 MB". */
+export const formatBytes = (count: number): string => {
+  if (count < 1000) return `${count} bytes`
+  if (count < 1_000_000) return `${(count / 1000).toFixed(1)} kB`
+  return `${(count / 1_000_000).toFixed(1)} MB`
+}
 
-/** "3 deliveries", "1 delivery". */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${number(count)} ${count === 1 ? one : many}`
+/** Formats a number with its noun, such as "3 deliveries" or "1 delivery". */
+export const formatCount = (count: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`
 
-export const fromNow = (ms: number, now: number): string => {
+/** Formats the distance between two instants, such as "5 minutes ago". */
+export const formatDistance = (ms: number, now: number): string => {
   const distance = ms - now
   if (Math.abs(distance) < 1000) return 'now'
   const [unit, size] = UNITS.find(([, unitMs]) => Math.abs(distance) >= unitMs) ?? ['second', 1000]
   return RELATIVE.format(Math.trunc(distance / size), unit)
 }
 
-/** In the reader's own time zone. */
-export const moment = (when: string | number): string => MOMENT.format(new Date(when))
+/** Formats an instant in the user's time zone. */
+export const formatInstant = (when: string | number): string => MOMENT.format(new Date(when))
 
 const UK = new Intl.DateTimeFormat('en-GB', {
   dateStyle: 'medium',
@@ -47,8 +47,8 @@ const UK = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'Europe/London',
 })
 
-/** On the clocks of the United Kingdom, by which appointments are made. */
-export const ukMoment = (when: string): string => UK.format(new Date(when))
+/** Formats an instant in the time zone of the United Kingdom, which appointments use. */
+export const formatUkInstant = (when: string): string => UK.format(new Date(when))
 
 const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
   dateStyle: 'short',
@@ -56,16 +56,17 @@ const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/London',
 })
 
-/** The same as `2026-12-24T14:30`, for a field. */
-export const ukLocal = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
+/** Formats an instant for a date field in the time zone of the United Kingdom, such as `2026-12-24T14:30`. */
+export const formatUkField = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
 
-/** The last minute a field takes: browsers let a year of six digits be typed, which is no date of the API. */
+/** The maximum of date fields. Without a maximum, browsers accept six-digit years, which the API rejects. */
 export const LAST_MINUTE = '9999-12-31T23:59'
 
-export const clock = (when: string | number): string => CLOCK.format(new Date(when))
+/** Formats the time of day of an instant in the user's time zone. */
+export const formatClock = (when: string | number): string => CLOCK.format(new Date(when))
 
-/** A span as "84 ms", "1.2 s", "5 min", "1 h 30 min". */
-export const span = (ms: number): string => {
+/** Formats a duration such as "84 ms", "1.2 s", "5 min" or "1 h 30 min". */
+export const formatDuration = (ms: number): string => {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
   const minutes = Math.round(ms / 60_000)
@@ -78,11 +79,13 @@ export interface Counts {
   failed: number
 }
 
-/** Never 100 % when one failed, never 0 % when one succeeded. */
-export const successRate = ({ succeeded, failed }: Counts): string => {
+/** Formats a success rate in percent. It is below 100 % after any failure and above 0 % after any success. */
+export const formatSuccessRate = ({ succeeded, failed }: Counts): string => {
   const all = succeeded + failed
   if (all === 0) return '–'
   const tenths = Math.round((succeeded / all) * 1000)
-  const bounded = Math.min(failed ? 999 : 1000, Math.max(succeeded ? 1 : 0, tenths))
+  const least = succeeded > 0 ? 1 : 0
+  const most = failed > 0 ? 999 : 1000
+  const bounded = Math.min(most, Math.max(least, tenths))
   return `${bounded % 10 ? (bounded / 10).toFixed(1) : bounded / 10} %`
 }

@@ -1,18 +1,18 @@
 import { signal } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { asProblem, type Problem, sentenceOf } from '../api'
-import { clock } from './format'
+import { asProblem, type Problem, renderProblem } from '../api'
+import { formatClock } from './format'
 
 const REFRESH_MS = 5000
 
-/** How the data of the page stands; undefined where a page has none. */
+/** The age of the page's data, and the problem if the last load failed. Undefined if the page has no data. */
 const freshness = signal<{ updatedAt: number; problem?: Problem }>()
 
 export const Freshness = () => {
   if (!freshness.value) return <p class="freshness" hidden />
   const { updatedAt, problem } = freshness.value
   return problem ? (
-    <p class="freshness stale">{`Not updated since ${clock(updatedAt)}: ${sentenceOf(problem)}`}</p>
+    <p class="freshness stale">{`Not updated since ${formatClock(updatedAt)}: ${renderProblem(problem)}`}</p>
   ) : (
     <p class="freshness">Live</p>
   )
@@ -20,37 +20,50 @@ export const Freshness = () => {
 
 interface Live<Data> {
   data: Data | undefined
-  /** Of the last load. Data that was shown before stays: old numbers with their age are better than none. */
+  /** Set if the last load failed. `data` then stays, because old data with its age is better than no data. */
   problem: Problem | undefined
   refresh: () => Promise<void>
 }
 
-/** Loads when `key` changes, and every 5 seconds while the tab is visible, or as often as is said. A page calls it once. */
+interface Polling<Data> {
+  everyMs?: number
+  /** Whether the data can no longer change and need not be loaded again. */
+  isFinal?: (data: Data) => boolean
+}
+
+const neverFinal = () => false
+
+/**
+ * Loads data when `key` changes, and every `everyMs` (default 5 s) while the tab is visible. Call it only
+ * once in a page, because a page has only one `freshness`.
+ */
 export const useLive = <Data,>(
   key: string,
   load: (signal: AbortSignal) => Promise<Data>,
-  everyMs = REFRESH_MS,
+  { everyMs = REFRESH_MS, isFinal = neverFinal }: Polling<Data> = {},
 ): Live<Data> => {
   const [{ data, problem }, setState] = useState<{ of?: string; data?: Data; problem?: Problem }>({})
-  const latest = useRef({ key, load })
-  latest.current = { key, load }
+  const latest = useRef({ key, load, isFinal })
+  latest.current = { key, load, isFinal }
+  const finalKey = useRef<string>()
   const running = useRef<AbortController>()
 
   const refresh = useCallback(async () => {
-    // An answer that was overtaken would show what was before.
+    // Aborts an earlier load, because its response would be older.
     running.current?.abort()
     running.current = new AbortController()
     const { signal } = running.current
-    const { key: of, load } = latest.current
+    const { key: of, load, isFinal } = latest.current
     try {
       const loaded = await load(signal)
       if (signal.aborted) return
+      finalKey.current = isFinal(loaded) ? of : undefined
       setState({ of, data: loaded })
       freshness.value = { updatedAt: Date.now() }
     } catch (error) {
       if (signal.aborted) return
       const failed = asProblem(error)
-      // What was loaded for another key would pass for what could not be loaded.
+      // Drops the data of an earlier key, which the page would otherwise show for the current key.
       setState((before) => ({ of, data: before.of === of ? before.data : undefined, problem: failed }))
       if (freshness.value) freshness.value = { updatedAt: freshness.value.updatedAt, problem: failed }
     }
@@ -58,19 +71,21 @@ export const useLive = <Data,>(
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>
-    let isOver = false
-    const again = async () => {
+    let isUnmounted = false
+    const poll = async () => {
       clearTimeout(timer)
+      if (finalKey.current === key) return
       if (document.visibilityState === 'visible') await refresh()
-      if (!isOver) timer = setTimeout(again, everyMs)
+      if (!isUnmounted) timer = setTimeout(poll, everyMs)
     }
-    void again()
-    document.addEventListener('visibilitychange', again)
+    finalKey.current = undefined
+    void poll()
+    document.addEventListener('visibilitychange', poll)
     return () => {
-      isOver = true
+      isUnmounted = true
       clearTimeout(timer)
       running.current?.abort()
-      document.removeEventListener('visibilitychange', again)
+      document.removeEventListener('visibilitychange', poll)
       freshness.value = undefined
     }
   }, [key, refresh, everyMs])
@@ -79,14 +94,14 @@ export const useLive = <Data,>(
 }
 
 const POLL_MS = 400
-const PATIENCE_MS = 20_000
+const WAIT_LIMIT_MS = 20_000
 
-/** Loads until what is awaited is there, for 20 seconds at most; the last that was loaded. */
+/** Loads data repeatedly until `isDone` is true, for at most 20 seconds. Returns the last loaded data. */
 export const waitFor = async <Data,>(
   load: () => Promise<Data>,
   isDone: (data: Data) => boolean,
 ): Promise<Data> => {
-  const end = Date.now() + PATIENCE_MS
+  const end = Date.now() + WAIT_LIMIT_MS
   for (;;) {
     const data = await load()
     if (isDone(data) || Date.now() > end) return data

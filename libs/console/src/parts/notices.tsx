@@ -1,32 +1,35 @@
 import { signal } from '@preact/signals'
-import { asProblem, sentenceOf } from '../api'
+import { asProblem, renderProblem } from '../api'
 
 const notice = signal<{ text: string; isProblem: boolean }>()
 
 const SHOWN_MS = 15_000
 
-/** Shows what was done, for a while. */
-export const say = (text: string): void => {
-  const said = { text, isProblem: false }
-  notice.value = said
-  setTimeout(() => notice.value === said && sayNothing(), SHOWN_MS)
+/** Shows a notice for 15 seconds. */
+export const showNotice = (text: string): void => {
+  const shown = { text, isProblem: false }
+  notice.value = shown
+  setTimeout(() => {
+    if (notice.value === shown) clearNotice()
+  }, SHOWN_MS)
 }
 
-export const sayProblem = (error: unknown): void => {
-  notice.value = { text: sentenceOf(asProblem(error)), isProblem: true }
+/** Shows a problem until the user dismisses it. */
+export const showProblem = (error: unknown): void => {
+  notice.value = { text: renderProblem(asProblem(error)), isProblem: true }
 }
 
-export const sayNothing = (): void => {
+export const clearNotice = (): void => {
   notice.value = undefined
 }
 
-/** Live regions, which screen readers speak when they change. */
+/** Shows the current notice in live regions, which screen readers announce when they change. */
 export const Notices = () => {
   const message = (isProblem: boolean) =>
     notice.value?.isProblem === isProblem && (
       <p class="notice">
         <span>{notice.value.text}</span>
-        <button type="button" class="close" aria-label="Dismiss" onClick={sayNothing}>
+        <button type="button" class="close" aria-label="Dismiss" onClick={clearNotice}>
           ×
         </button>
       </p>

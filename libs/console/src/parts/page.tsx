@@ -1,25 +1,26 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { type Problem, type Scope, sentenceOf } from '../api'
+import { type Problem, renderProblem, type Scope } from '../api'
 import { signOut } from '../session'
 
-/** What a page gets: the id in its address, and what the token allows. */
 export interface PageProps {
+  /** The id in the address. */
   id: string
+  /** The scopes of the token. */
   scopes: Set<Scope>
 }
 
 interface TitleProps {
   /** The title of the window. */
   title: string
-  /** The page above: its name and path. */
+  /** The name and path of the parent page. */
   from?: [name: string, path: string]
   actions?: ComponentChildren
   children?: ComponentChildren
 }
 
-/** The head of a page. A new page has the focus on its heading, so that it is read first. */
+/** The head of a page. A new page moves the focus to its heading, so that screen readers start there. */
 export const Title = ({ title, from, actions, children = title }: TitleProps) => {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -48,11 +49,11 @@ export const Title = ({ title, from, actions, children = title }: TitleProps) =>
 
 export const Loading = () => <p class="loading">Loading…</p>
 
-/** In place of a page that can't be shown. */
+/** Shown instead of a page that can't be loaded. */
 export const Failure = ({ problem, again }: { problem: Problem; again?: () => void }) => (
   <div class="card padded problem">
     <Title title={problem.title} />
-    <p>{sentenceOf(problem)}</p>
+    <p>{renderProblem(problem)}</p>
     <div class="actions">
       {problem.status === 403 ? (
         <button type="button" onClick={() => signOut()}>
@@ -73,7 +74,7 @@ export type FactRows = [name: string, value: ComponentChildren][]
 
 const hasValue = ([, value]: FactRows[number]) => Boolean(value) || value === 0
 
-/** Names with their values; without a value, no name. */
+/** A list of names with their values. Omits names without a value. */
 export const Facts = ({ rows }: { rows: FactRows }) => (
   <dl class="facts card padded">
     {rows.filter(hasValue).map(([name, value]) => (

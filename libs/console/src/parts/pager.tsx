@@ -1,6 +1,9 @@
 import { Link, useLocation, useSearch } from 'wouter-preact'
 
-/** The address of this list with other parameters; without a cursor, because that belongs to the old ones. */
+/**
+ * Returns the query parameters of the address, and a function that returns the address with changed
+ * parameters. The new address has no cursor, because a cursor is valid only for unchanged parameters.
+ */
 export const useQuery = (): [URLSearchParams, (change: Record<string, string>) => string] => {
   const [path] = useLocation()
   const query = new URLSearchParams(useSearch())
@@ -17,8 +20,8 @@ export const useQuery = (): [URLSearchParams, (change: Record<string, string>) =
 }
 
 /**
- * Steps through a list by the cursor in the address. `next` is the `next_cursor` of the page that is shown; `names` are those of the
- * way to the first page and to the next one.
+ * Links to the first and the next page of a list, with the cursor in the address. `next` is the `next_cursor`
+ * of the current page; `names` are the texts of the links.
  */
 export const Pager = ({
   next,

@@ -1,17 +1,18 @@
-import { api, dataOf, type Schemas } from '../api'
+import { api, readData, type Schemas } from '../api'
 import type { ShownEndpoint } from '../endpoints'
 import { Action } from './action'
 import { Field, type FieldErrors, Options } from './form'
-import { counted, number } from './format'
+import { formatCount, formatNumber } from './format'
 
 export type Recovered = Schemas['RecoveredDeliveries']
 type State = NonNullable<Schemas['RecoverWebhookEndpointRequest']['state']>
+type Running = NonNullable<ShownEndpoint['recovery']>
 
 const HOUR_MS = 3_600_000
 
-// By hours before now; none stands for all that are kept.
+// The values are hours. An empty value selects all stored deliveries.
 const SINCE: [value: string, text: string][] = [
-  ['', 'ever, as far as they are kept'],
+  ['', 'at any time (within the retention period)'],
   ['1', 'in the last hour'],
   ['6', 'in the last 6 hours'],
   ['24', 'in the last 24 hours'],
@@ -20,13 +21,17 @@ const SINCE: [value: string, text: string][] = [
 
 const WHICH: [State, string][] = [
   ['exhausted', 'failed (exhausted)'],
-  ['undelivered', 'failed, and those that wait for a retry'],
-  ['all', 'all, delivered ones too'],
+  ['undelivered', 'failed or waiting for a retry'],
+  ['all', 'all, including delivered'],
 ]
 
-const capped = (count: number, isCapped: boolean) => `${isCapped ? 'at least ' : ''}${number(count)}`
+const formatCapped = (count: number, isCapped: boolean) =>
+  `${isCapped ? 'at least ' : ''}${formatNumber(count)}`
 
-/** Retries what an endpoint missed: since when, and which. `onAsked` gets what the API counted. */
+/**
+ * The button that retries deliveries of an endpoint, with a dialog to select deliveries. `onAsked` is called
+ * with the number of selected deliveries.
+ */
 export const Recover = ({
   endpoint: { id, created_at, health },
   onAsked,
@@ -39,12 +44,14 @@ export const Recover = ({
     const since = hours ? new Date(Date.now() - hours * HOUR_MS).toISOString() : created_at
     const body = { since, state: fields.get('state') as State }
     const params = { path: { id } }
-    await onAsked((await dataOf(api().POST('/manage/webhook-endpoints/{id}/recover', { params, body }))).data)
+    await onAsked(
+      (await readData(api().POST('/manage/webhook-endpoints/{id}/recover', { params, body }))).data,
+    )
   }
   const content = (errors: FieldErrors) => (
     <>
       <p>
-        {`${counted(health.exhausted, 'delivery', 'deliveries')} failed (exhausted). Each gets one more try, ten a second, oldest first.`}
+        {`${formatCount(health.exhausted, 'delivery', 'deliveries')} failed (exhausted). Each selected delivery gets one more attempt. Ten attempts start per second, oldest first.`}
       </p>
       <Field name="state" label="Which" errors={errors}>
         {(attributes) => (
@@ -73,17 +80,26 @@ export const Recover = ({
   )
 }
 
-/** How far a recovery is. `asked` is what this tab asked for. */
+/** Says how many deliveries are left of `all`. `all` is undefined if the number at the start is unknown. */
+const renderRemaining = ({ remaining, remaining_capped }: Running, all: number | undefined): string => {
+  const left = `${formatCapped(remaining, remaining_capped)} left`
+  return all ? `Retrying: ${left} of ${formatNumber(all)}.` : `Retrying: ${left}.`
+}
+
+/**
+ * The progress of a recovery. `asked` is the response to the request that started the recovery. Undefined if
+ * this page did not send the request.
+ */
 export const RecoveryProgress = ({ endpoint, asked }: { endpoint: ShownEndpoint; asked?: Recovered }) => {
   const { recovery, health } = endpoint
   if (!recovery && !asked) return null
-  const all = asked && (asked.recovered_capped ? undefined : asked.recovered)
+  const all = asked?.recovered_capped ? undefined : asked?.recovered
   return (
     <section class="card padded" aria-label="Recovery">
       <p role="status">
         {recovery
-          ? `Retrying: ${capped(recovery.remaining, recovery.remaining_capped)} left${all ? ` of ${number(all)}` : ''}.`
-          : `Retried: ${capped(asked!.recovered, asked!.recovered_capped)}. Failed (exhausted) now: ${number(health.exhausted)}.`}
+          ? renderRemaining(recovery, all)
+          : `Retried: ${formatCapped(asked!.recovered, asked!.recovered_capped)}. Failed (exhausted) now: ${formatNumber(health.exhausted)}.`}
       </p>
       {recovery && all && <progress aria-label="Retried" max={all} value={all - recovery.remaining} />}
     </section>

@@ -1,6 +1,6 @@
 import { CopyButton } from './copy-button'
 
-/** What the API shows once. */
+/** A secret that the API shows only once. */
 export const Secret = ({
   title,
   secret,

@@ -1,20 +1,21 @@
 import type { Schemas } from '../api'
-import { curlOf } from '../curl'
+import { renderCurl } from '../curl'
 import { CopyButton } from './copy-button'
 
-// The body of a webhook is JSON; it is sent without spaces.
-const pretty = (body: string) => JSON.stringify(JSON.parse(body), null, 2)
+// Indents the body to make it readable, because webhooks are JSON without spaces.
+const indentJson = (body: string) => JSON.stringify(JSON.parse(body), null, 2)
 
-/** What each attempt sends. `url` is where the endpoint is now; undefined when it was deleted. */
+/** The request that each attempt sends. `url` is the endpoint's URL, or undefined for a deleted endpoint. */
 export const SentRequest = ({ request, url }: { request: Schemas['WebhookRequest']; url?: string }) => (
   <section class="card padded">
     <div class="actions">
-      {url && <CopyButton label="Copy as curl" text={curlOf(request, url)} />}
+      {url && <CopyButton label="Copy as curl" text={renderCurl(request, url)} />}
       <CopyButton label="Copy body" text={request.body} />
     </div>
     {url && (
       <p class="faint">
-        The command signs with the secret in <code>$WEBHOOK_SECRET</code>, which the API does not show.
+        The command signs with the secret in <code>$WEBHOOK_SECRET</code>. Set this variable first: the API
+        does not show secrets.
       </p>
     )}
     <details>
@@ -23,7 +24,7 @@ export const SentRequest = ({ request, url }: { request: Schemas['WebhookRequest
         {Object.entries(request.headers).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value ?? <span class="none">made for each attempt, or secret</span>}</dd>
+            <dd>{value ?? <span class="none">computed for each attempt, or secret</span>}</dd>
           </div>
         ))}
       </dl>
@@ -31,7 +32,7 @@ export const SentRequest = ({ request, url }: { request: Schemas['WebhookRequest
     <details open>
       <summary>Body</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
-      <pre tabIndex={0}>{pretty(request.body)}</pre>
+      <pre tabIndex={0}>{indentJson(request.body)}</pre>
     </details>
   </section>
 )

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 
 export interface Column<Row> {
   name: string
-  /** The first column names the row. */
+  /** Renders the cell of a row. The cells of the first column are the headers of the rows. */
   cell: (row: Row) => ComponentChildren
 }
 
@@ -10,11 +10,14 @@ interface TableProps<Row> {
   caption: string
   columns: Column<Row>[]
   rows: Row[]
-  keyOf: (row: Row) => string | number
+  getKey: (row: Row) => string | number
 }
 
-/** A table that becomes a list of cards on a narrow screen. CSS takes the roles away there, so they are explicit. */
-export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) => (
+/**
+ * A table that becomes a list of cards on a narrow screen. Sets all roles explicitly, because the CSS for
+ * cards removes the implicit roles.
+ */
+export const Table = <Row,>({ caption, columns, rows, getKey }: TableProps<Row>) => (
   <table class="rows card" role="table">
     <caption class="unseen">{caption}</caption>
     <thead role="rowgroup">
@@ -28,7 +31,7 @@ export const Table = <Row,>({ caption, columns, rows, keyOf }: TableProps<Row>) 
     </thead>
     <tbody role="rowgroup">
       {rows.map((row) => (
-        <tr key={keyOf(row)} role="row">
+        <tr key={getKey(row)} role="row">
           {columns.map(({ name, cell }, index) =>
             index === 0 ? (
               <th key={name} scope="row" role="rowheader">

@@ -4,9 +4,10 @@ import { isRefusedValue } from '../database/failure'
 import { statement } from '../database/statement'
 import { ServiceError } from '../errors/service-error'
 
-// Who changed what, in each service's own database.
+// The audit log of a service, in the service's database. Each entry records one change and the token that
+// made it.
 
-/** Ids are unique in all services, which share one order. */
+/** Ids are unique across services, so that the logs of all services can be merged in one order. */
 export const AUDIT_TABLE = `
   CREATE TABLE audit (
     account_id bigint NOT NULL,
@@ -31,18 +32,21 @@ export const differences = (before: Record<string, unknown>, after: Record<strin
       .filter(([, { from, to }]) => JSON.stringify(from) !== JSON.stringify(to)),
   )
 
-// With its schema: connections to other schemas write to the same log.
+// Names the schema of the table, because connections with another default schema write to the same log.
 const insert = statement('record-audit')`
   INSERT INTO public.audit (account_id, action, target_type, target_id, token_id, token_name, request_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-/** Records a change in its own transaction. `changes` never holds a secret, nor the text of a token. */
+/**
+ * Records a change in the transaction that makes it. `changes` must never contain a secret or the text of a
+ * token.
+ */
 export const recordAudit = (
   tx: OpenTransaction,
   actor: Actor | undefined,
   entry: {
     accountId: number
-    /** The kind of record, and what was done to it: `webhook_endpoint.updated`. */
+    /** The kind of record and the change, such as `webhook_endpoint.updated`. */
     action: `${string}.${string}`
     targetId: number
     changes?: Changes
@@ -54,11 +58,12 @@ export const recordAudit = (
   insert.send(tx, accountId, action, targetType, targetId, ...by, JSON.stringify(changes))
 }
 
-/** How many entries a page shows. One more is sent. */
+/** How many entries a page shows. The service sends one more, which shows that another page follows. */
 export const AUDIT_LIMIT = 100
 
-// Without the setting PostgreSQL plans for an account with few entries, and sorts all of an account's (seen with 100,000 of one
-// account, and 67 of others on average).
+// The setting makes PostgreSQL read one page in the order of the primary key. Without it PostgreSQL expects
+// few entries for each account, and sorts all entries of the account (seen with one account of 100,000
+// entries, while the others had 67 on average).
 export const SELECT_AUDIT = {
   setting: 'SET LOCAL enable_sort = off',
   select: `
@@ -68,6 +73,8 @@ export const SELECT_AUDIT = {
   WHERE account_id = $1 AND (created_at, id) < ($2, $3)
   ORDER BY created_at DESC, id DESC LIMIT ${AUDIT_LIMIT + 1}`,
 }
+
+const INVALID_CURSOR = 'The cursor is invalid. Send the next_cursor of a response unchanged.'
 
 const NEWEST = { at: 'infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' }
 
@@ -81,7 +88,7 @@ export const auditService = ({ database }: { database: Database }): AuditService
       })
       return { entries: rows.map((row) => AuditEntry.fromPartial(row)) }
     } catch (error) {
-      throw isRefusedValue(error) ? ServiceError.invalid({ cursor: ['The cursor is invalid.'] }) : error
+      throw isRefusedValue(error) ? ServiceError.invalid({ cursor: [INVALID_CURSOR] }) : error
     }
   },
 })

@@ -7,6 +7,7 @@ import { createLifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
 import { connectDatabase, type Database } from './database'
 import { databaseFailure, isTimedOut } from './failure'
+import { checkDatabase } from './parsers'
 
 const lifecycle = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
 let server: Awaited<ReturnType<typeof createDatabase>>
@@ -53,6 +54,41 @@ test('a statement that fails behind the back of the work fails the transaction, 
   })
   await expect(early).rejects.toMatchObject({ constraint: 'kept_pkey' })
   expect(await kept()).toEqual([])
+})
+
+test.each([
+  "DateStyle = 'SQL, DMY'",
+  "DateStyle = 'German'",
+  "default_transaction_isolation = 'serializable'",
+  'default_transaction_read_only = on',
+  'array_nulls = off',
+  'extra_float_digits = -15',
+  "bytea_output = 'escape'",
+  "TimeZone = 'Europe/London'",
+  "IntervalStyle = 'iso_8601'",
+  'lock_timeout = 1',
+])('a database with %s is used as any other', async (setting) => {
+  const other = await createDatabase({ name: 'settings' })
+  const ending = createLifecycle(createLogger({ service: 'spec', level: 'silent' }))
+  try {
+    const name = new URL(other.url).pathname.slice(1)
+    await database.query({ text: `ALTER DATABASE "${name}" SET ${setting}` })
+    for (const url of [other.url, `${other.url}?pgbouncer=true`]) {
+      const configured = connectDatabase({ url, poolSize: 1, lifecycle: ending })
+      await checkDatabase(configured)
+      const settings = await configured.transaction(async (tx) => {
+        await tx.query({ text: 'CREATE TEMPORARY TABLE written (id integer)' })
+        return tx.query({
+          text: `SELECT current_setting('transaction_isolation') AS isolation, current_setting('lock_timeout') AS locks,
+            ('{1,NULL}'::int[])[2] IS NULL AS nulls`,
+        })
+      })
+      expect(settings).toEqual([{ isolation: 'read committed', locks: '0', nulls: true }])
+    }
+  } finally {
+    await ending.stop()
+    await other.drop()
+  }
 })
 
 test('work that throws, or sends what can not be sent, leaves nothing behind', async () => {

@@ -1,74 +1,86 @@
-import { Client, type ClientConfig, Pool, type PoolClient, type QueryConfig, TypeOverrides, types } from 'pg'
+import { type Client, Pool, type PoolClient, type QueryConfig } from 'pg'
 import { Gauge } from 'prom-client'
 import { ServiceError } from '../errors/service-error'
 import type { Lifecycle } from '../process/lifecycle'
 import type { Metrics } from '../process/metrics'
 import { inSpan, SpanKind } from '../tracing/tracing'
 import { databaseFailure, databaseUnavailable, isUnusable } from './failure'
-import { clientConfig, type DatabaseServer } from './server'
+import { parsers } from './parsers'
+import {
+  clientConfig,
+  createConnectionClass,
+  type DatabaseServer,
+  SETTINGS,
+  writeOptions,
+  writeSettings,
+} from './server'
 
-/** A statement; with a `name` it is prepared once per connection. */
+/** A statement. Each connection prepares a statement with a `name` once. */
 export type Query = QueryConfig<unknown[]>
 
 export interface Transaction {
-  /** The rows of one statement. Throws a ServiceError, or PostgreSQL's DatabaseError for a violated constraint. */
+  /**
+   * Runs one statement and resolves with its rows. Throws a ServiceError, or PostgreSQL's DatabaseError for
+   * a violated constraint.
+   */
   query<Row extends object>(query: Query): Promise<Row[]>
 }
 
 export interface OpenTransaction extends Transaction {
-  /** Sends a statement without waiting for it. If it fails, so does the transaction. */
+  /** Sends a statement without waiting for its result. If the statement fails, the transaction fails. */
   send(query: Query): void
 }
 
 export interface Database extends Transaction {
-  /** Committed when `work` resolves, rolled back when it throws. Statements are pipelined, and so is COMMIT behind the last. */
+  /**
+   * Runs `work` in a transaction, which commits when `work` resolves and rolls back when `work` throws.
+   * Statements are pipelined, and COMMIT is pipelined behind the last of them. To send COMMIT without waiting
+   * for the rows of the last statements, let `work` resolve with an object that holds the promises of these
+   * rows. The promises have settled when the transaction resolves.
+   */
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T>
-  /** The same database for one caller: once `signal` has aborted, statements are rejected with its reason. */
+  /**
+   * Returns a view of the database for one caller. Once `signal` has aborted, statements are rejected with
+   * the signal's reason.
+   */
   until(signal: AbortSignal): Database
-  /** The same database with more settings such as `jit = off` in each transaction. Its plans differ: `name` sets its statements apart. */
+  /**
+   * Returns a view of the database with additional settings in each transaction, such as `jit = off`.
+   * `name` distinguishes the prepared statements of the view, because their plans differ.
+   */
   with(name: string, settings: string[]): Database
 }
 
-/** ISO 8601 with six digits: `2026-01-02 03:04:05.12+00` is `2026-01-02T03:04:05.120000Z`. */
-export const isoMicroseconds = (text: string): string => {
-  const match = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text)
-  if (!match) throw new TypeError(`"${text}" is no timestamp in UTC`)
-  return `${match[1]}T${match[2]}.${(match[3] ?? '').padEnd(6, '0')}Z`
-}
-
-// Every int8 of ours fits a JS number. Timestamps stay text because a Date has no microseconds, and json stays as it was stored.
-const parsers = new TypeOverrides()
-parsers.setTypeParser(types.builtins.INT8, Number)
-parsers.setTypeParser(types.builtins.TIMESTAMPTZ, isoMicroseconds)
-parsers.setTypeParser(types.builtins.JSON, (text) => text)
-
 const silence = () => undefined
 
-const SETTINGS = [
-  // The server ends a statement after 8 s, below the 10 s of a request.
-  ...['statement_timeout = 8000', 'idle_in_transaction_session_timeout = 30000', "TimeZone = 'UTC'"],
-  // A prepared statement keeps its plan until the next statistics: one made for a small table then reads all of a large one. With
-  // plans made for 60 leads no statement reads more pages of 60,000 leads than of 12,000; with `plan_cache_mode` alone 15 do, up to
-  // 20,000 pages each, and with `enable_seqscan` too, 3 do. Without `plan_cache_mode` a join of five tables is planned for every
-  // short batch, which was three quarters of a lone read's time. Parallel workers were started for ranges of 500 rows.
-  ...['enable_seqscan = off', 'enable_hashjoin = off', 'enable_mergejoin = off'],
-  ...['plan_cache_mode = force_generic_plan', 'max_parallel_workers_per_gather = 0'],
-]
-
-// A connection without a response for so long is dead.
+/** A connection without a response for this long counts as dead. */
 const ANSWER_LIMIT_MS = 12_000
 
-const optionsOf = (settings: string[]) =>
-  settings.map((setting) => `-c ${setting.replace(/[ ']/g, '')}`).join(' ')
-const settingsOf = (settings: string[]) => settings.map((setting) => `; SET LOCAL ${setting}`).join('')
-const BEGIN = 'BEGIN'
+// Spelt out, because the session of a pooler may have another default.
+const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE'
 const COMMIT = { text: 'COMMIT' }
 
-/** How the transactions of a `Database` begin, and what sets its prepared statements apart. */
+/**
+ * The statement that begins the transactions of a `Database`, and the name that distinguishes the prepared
+ * statements of the `Database`.
+ */
 type Kind = { begin: string; name?: string }
 
-/** `onError` is called before this returns for a value that can not be sent: in time to send no COMMIT behind it. */
-const rowsOf = <Row extends object>(
+/**
+ * Buffers writes to a connection until the current tick ends, so that the statements that a transaction
+ * pipelines take one system call. One system call for each statement took half of the processor time that a
+ * service spends on its database.
+ */
+const writeTogether = ({ connection }: Client): void => {
+  connection.stream.cork()
+  process.nextTick(() => connection.stream.uncork())
+}
+
+/**
+ * Sends a statement and resolves with its rows. Calls `onError` if the statement fails. If a value cannot be
+ * encoded, `onError` is called before this function returns, so that no COMMIT is sent behind the statement.
+ */
+const sendQuery = <Row extends object>(
   client: Client,
   { name: kind }: Kind,
   query: Query,
@@ -78,6 +90,7 @@ const rowsOf = <Row extends object>(
   const own = name && kind ? { ...query, name: `${name}-${kind}`, text: `${text} -- ${kind}` } : query
   const send = () =>
     new Promise<Row[]>((resolve, reject) => {
+      writeTogether(client)
       client.query<Row>(own, (error: unknown, result) => {
         if (!error) return resolve(result.rows)
         onError?.(error)
@@ -88,14 +101,14 @@ const rowsOf = <Row extends object>(
   return inSpan(name ?? text.slice(0, 20).split(';')[0]!, { kind: SpanKind.CLIENT, attributes }, send)
 }
 
-/** One statement; where it needs settings, in a transaction that is sent at once. */
-const alone = async <Row extends object>(client: Client, kind: Kind, query: Query): Promise<Row[]> => {
-  if (kind.begin === BEGIN) return rowsOf<Row>(client, kind, query)
-  const all = [{ text: kind.begin }, query, COMMIT].map((each) => rowsOf<Row>(client, kind, each))
+/** Runs one statement. If it needs settings, sends it inside a transaction that sets them. */
+const runAlone = async <Row extends object>(client: Client, kind: Kind, query: Query): Promise<Row[]> => {
+  if (kind.begin === BEGIN) return sendQuery<Row>(client, kind, query)
+  const all = [{ text: kind.begin }, query, COMMIT].map((each) => sendQuery<Row>(client, kind, each))
   return (await Promise.all(all))[1]!
 }
 
-const inTransaction = async <T>(
+const runTransaction = async <T>(
   client: Client,
   kind: Kind,
   work: (tx: OpenTransaction) => Promise<T>,
@@ -104,7 +117,7 @@ const inTransaction = async <T>(
   let failure: unknown
   const run = <Row extends object>(query: Query): Promise<Row[]> => {
     signal?.throwIfAborted()
-    const rows = rowsOf<Row>(client, kind, query, (error) => {
+    const rows = sendQuery<Row>(client, kind, query, (error) => {
       failure ??= error
     })
     rows.catch(silence)
@@ -112,45 +125,21 @@ const inTransaction = async <T>(
   }
   try {
     run({ text: kind.begin })
-    const result = await work({ query: async (query) => run(query), send: (query) => void run(query) })
-    if (failure === undefined) await rowsOf(client, kind, COMMIT)
-    // PostgreSQL reports success for a COMMIT behind a failed statement, though it rolls back.
+    const result = await work({ query: run, send: (query) => void run(query) })
+    if (failure === undefined) await sendQuery(client, kind, COMMIT)
+    // PostgreSQL reports success for a COMMIT behind a failed statement, although it rolls back.
     if (failure !== undefined) throw failure
     return result
   } catch (error) {
-    // Without a connection there is nothing to roll back.
-    await rowsOf(client, kind, { text: 'ROLLBACK' }).catch(silence)
-    // The first statement that failed is the cause, unless `work` says what it means.
+    // Ignores an error, because a lost connection has nothing to roll back.
+    await sendQuery(client, kind, { text: 'ROLLBACK' }).catch(silence)
+    // Throws the error of the first failed statement, unless `work` threw a ServiceError, which explains the
+    // failure better.
     throw error instanceof ServiceError ? error : (failure ?? error)
   }
 }
 
-/** Connections that read their URL and its certificate files each time: files are replaced while the service runs. */
-const connectionTo = (server: DatabaseServer, settings: ClientConfig) => {
-  let { ssl, user, password } = clientConfig(server)
-  return class extends Client {
-    constructor() {
-      try {
-        ;({ ssl, user, password } = clientConfig(server))
-      } catch {
-        // While a file can't be read, its last content is used.
-      }
-      super({ ...settings, ssl, user, password } as ClientConfig)
-    }
-
-    override connect(): Promise<Client>
-    override connect(done: (error: Error) => void): void
-    override connect(done: (error: Error) => void = silence): unknown {
-      return super.connect((error: Error) => {
-        // Without a password the socket would stay open.
-        if (error) this.end(silence)
-        done(error)
-      })
-    }
-  }
-}
-
-/** A database of which every statement and every transaction is part of `tx`. */
+/** Returns a database whose statements and transactions all run inside `tx`. */
 export const within = (tx: OpenTransaction): Database => ({
   query: tx.query,
   transaction: (work) => work(tx),
@@ -161,11 +150,14 @@ export const within = (tx: OpenTransaction): Database => ({
 const pools = new Set<{ pool: Pool; server: string; name: string | undefined }>()
 
 export const addPoolMetrics = (metrics: Metrics): void => {
-  const add = (what: string, help: string, figureOf: (pool: Pool) => number) =>
+  const add = (what: string, help: string, readFigure: (pool: Pool) => number) =>
     new Gauge({
-      ...{ name: `leadwire_database_pool_${what}`, help, labelNames: ['pool'], registers: [metrics] },
+      name: `leadwire_database_pool_${what}`,
+      help,
+      labelNames: ['pool'],
+      registers: [metrics],
       collect() {
-        for (const { pool, name } of pools) if (name) this.set({ pool: name }, figureOf(pool))
+        for (const { pool, name } of pools) if (name) this.set({ pool: name }, readFigure(pool))
       },
     })
   add('size', 'Connections that a pool may have.', ({ options }) => options.max)
@@ -181,7 +173,8 @@ export const addPoolMetrics = (metrics: Metrics): void => {
   )
 }
 
-// The server's other idle connections are dead, too. Each would cost its next user the time until it is known to be.
+// Called when a connection is dead. Closes the idle connections to the same server, because they are dead
+// too. Otherwise the next statement on each of them would wait until its connection counts as dead.
 const closeIdle = (dead: string): void => {
   for (const { pool, server } of pools)
     if (server === dead)
@@ -190,41 +183,44 @@ const closeIdle = (dead: string): void => {
 }
 
 /**
- * A pool of connections. Nothing connects until the first statement; a lost connection is replaced by itself.
+ * Makes a pool of connections. It connects with the first statement and replaces lost connections. A
+ * statement or transaction waits up to 3 s for a connection, in order of arrival.
  *
- * Settings are options of a connection. A pooler in transaction mode refuses those, and gives each transaction another session: with
- * `?pgbouncer=true` in the URL each transaction begins with them, which costs a fifth of a create's processor time.
+ * Each connection passes `SETTINGS` as options when it connects. A pooler in transaction mode refuses such
+ * options, and may run each transaction in another session. With `?pgbouncer=true` in the URL, each
+ * transaction therefore sets `SETTINGS` when it begins, which takes a fifth of a create's processor time.
  */
 export const connectDatabase = (options: {
   url: DatabaseServer['url']
   password?: DatabaseServer['password']
-  /** Of the pool in metrics. */
+  /** The name of the pool in metrics. */
   name?: string
   poolSize: number
   lifecycle: Lifecycle
-  /** After how long without a response a connection counts as dead. */
+  /** A connection without a response for this long counts as dead. */
   answerLimitMs?: number
 }): Database => {
-  // pg would ignore these options where the URL has some.
+  // Joins our options with the options in the URL. pg would otherwise ignore ours if the URL has options.
   const { options: given = '', pgbouncer, ...config } = clientConfig(options)
   const isPooled = pgbouncer === 'true'
   const settings = {
     ...config,
-    options: isPooled ? given : `${given} ${optionsOf(SETTINGS)}`,
+    options: isPooled ? given : `${given} ${writeOptions(SETTINGS)}`,
     query_timeout: options.answerLimitMs ?? ANSWER_LIMIT_MS,
     keepAlive: true,
     pipeline: true,
     types: parsers,
   }
   const pool = new Pool({
-    Client: connectionTo(options, settings),
+    Client: createConnectionClass(options, settings),
     max: options.poolSize,
-    // For a connection that is free, or a new one.
+    // How long a transaction waits for a connection.
     connectionTimeoutMillis: 3000,
-    // Connections stay open: a new one costs a process of PostgreSQL's, and plans all statements.
+    // Connections stay open, because a new connection starts a process of PostgreSQL, and plans all
+    // statements again.
     idleTimeoutMillis: 0,
   })
-  // A lost connection fails its statements.
+  // Errors of a connection are ignored here, because its statements report them.
   pool.on('connect', (client) => client.on('error', silence))
   pool.on('error', silence)
   const member = { pool, server: `${config.host}:${config.port}`, name: options.name }
@@ -234,8 +230,8 @@ export const connectDatabase = (options: {
     return pool.end()
   })
 
-  const begin = BEGIN + settingsOf(isPooled ? SETTINGS : [])
-  const databaseOf = (kind: Kind, signal?: AbortSignal): Database => {
+  const begin = BEGIN + writeSettings(isPooled ? SETTINGS : [])
+  const createView = (kind: Kind, signal?: AbortSignal): Database => {
     const withConnection = async <T>(work: (client: PoolClient) => Promise<T>): Promise<T> => {
       signal?.throwIfAborted()
       const client = await pool.connect().catch((error) => {
@@ -254,11 +250,11 @@ export const connectDatabase = (options: {
       }
     }
     return {
-      query: (query) => withConnection((client) => alone(client, kind, query)),
-      transaction: (work) => withConnection((client) => inTransaction(client, kind, work, signal)),
-      until: (caller) => databaseOf(kind, caller),
-      with: (name, more) => databaseOf({ begin: begin + settingsOf(more), name }, signal),
+      query: (query) => withConnection((client) => runAlone(client, kind, query)),
+      transaction: (work) => withConnection((client) => runTransaction(client, kind, work, signal)),
+      until: (caller) => createView(kind, caller),
+      with: (name, more) => createView({ begin: begin + writeSettings(more), name }, signal),
     }
   }
-  return databaseOf({ begin })
+  return createView({ begin })
 }

@@ -1,19 +1,21 @@
 import { DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
 
-// EAI_: no name server answers.
+// EAI_ means that no name server responds. EMFILE and ENFILE mean that this process or the machine has no
+// free file descriptor.
 const UNAVAILABLE_CODES =
-  /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_\w+)$/
+  /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EMFILE|ENFILE|EAI_\w+)$/
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
-// Class 08 connection, 28 a password (the next one may be valid), 53 resources, 57P administrator, 58 system, 40 serialisation and
-// deadlock: trying again helps.
+// A later attempt may succeed after an error of these classes: 08 connection, 28 password (a replaced
+// password may be valid), 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock.
 const UNAVAILABLE_STATES = /^(08|28|53|57P|58|40)/
 const TIMED_OUT_STATES = /^(57014|55P03)$/
 
-// The next statement on such a connection fails in the same way, and succeeds on another: a plan older than its table (0A000,
-// the only one that ours can meet), a server that became a standby (25006), a statement that is no longer prepared (26000).
+// After these errors the connection is unusable, but another connection works: a plan that is older than its
+// table (0A000, which our statements meet only in this case), a server that became a standby (25006), a
+// statement that is no longer prepared (26000).
 const UNUSABLE_STATES = /^(0A000|25006|26000)$/
 
 const hasState = (error: unknown, ...states: RegExp[]): error is DatabaseError =>
@@ -30,7 +32,10 @@ export const databaseUnavailable = (cause: unknown): ServiceError => {
   })
 }
 
-/** The error as the rest of the code sees it: `unavailable` where another try helps, or a statement timed out. */
+/**
+ * Converts an error of PostgreSQL. Returns `unavailable` if another attempt may succeed or a statement
+ * timed out. Returns any other error as it is.
+ */
 export const databaseFailure = (cause: unknown): unknown => {
   const isTemporary =
     isUnusable(cause) ||
@@ -45,8 +50,8 @@ export const isTimedOut = (error: unknown): boolean =>
 export const violatedConstraint = (error: unknown): string | undefined =>
   hasState(error, /^23/) ? error.constraint : undefined
 
-/** Whether a statement failed for a date or time that does not exist or can't be stored. */
-export const isInvalidTime = (error: unknown): boolean => hasState(error, /^2200[789]$/)
-
-/** Whether a statement failed for a value that its type (class 22) or a constraint (23) does not allow. */
+/**
+ * Returns whether a statement failed because its type (class 22) or a constraint (class 23) does not allow
+ * a value.
+ */
 export const isRefusedValue = (error: unknown): boolean => hasState(error, /^2[23]/)

@@ -43,8 +43,44 @@ test('a database with other migrations is refused, and is not tried again', asyn
   await migrate(other.url, [step('001-other')])
   const logger = createLogger({ service: 'spec', level: 'silent' })
   const context = { config: { DATABASE_URL: other.url }, logger, lifecycle }
-  await expect(untilMigrated([step('001-first')], context)).rejects.toThrow('Use an empty database')
+  await expect(untilMigrated([step('001-first')], context)).rejects.toThrow('with an empty database')
   await other.drop()
+})
+
+describe('a database that a newer release has migrated', () => {
+  const first = step('001-first')
+  const context = (url: string) => {
+    const logger = createLogger({ service: 'spec', level: 'silent' })
+    return { config: { DATABASE_URL: url }, logger, lifecycle }
+  }
+  let newer: Awaited<ReturnType<typeof createDatabase>>
+  beforeEach(async () => {
+    newer = await createDatabase({ name: 'newer' })
+  })
+  afterEach(() => newer.drop())
+
+  test('is refused if the newer release says that this one can not work with it', async () => {
+    await migrate(newer.url, [first])
+    await migrate(newer.url, [first, { ...step('002-second'), breaksOlderReleases: true }])
+    await expect(untilMigrated([first], context(newer.url))).rejects.toThrow(
+      'A newer release of Leadwire has migrated this database (to 002-second)',
+    )
+  })
+
+  test('is refused if the newer release says nothing', async () => {
+    await migrate(newer.url, [first, step('002-second')])
+    const database = connectDatabase({ url: newer.url, poolSize: 1, lifecycle })
+    await database.query({ text: 'DROP TABLE schema_compatibility' })
+    await expect(untilMigrated([first], context(newer.url))).rejects.toThrow('restore a backup')
+  })
+
+  test('stays as the newer release left it when an older one that it allows starts', async () => {
+    const second = { ...step('002-second'), breaksOlderReleases: true }
+    const third = step('003-third')
+    await migrate(newer.url, [first, second, third])
+    await migrate(newer.url, [first, second])
+    await expect(untilMigrated([first], context(newer.url))).rejects.toThrow('to 003-third')
+  })
 })
 
 test('an index is built while the lock is held', async () => {
@@ -62,10 +98,10 @@ test('an index is built while the lock is held', async () => {
 
 test('a migration takes as long as it needs, whatever limits its role has', async () => {
   const url = new URL(server.url)
-  url.searchParams.set('options', '-c statement_timeout=50 -c idle_in_transaction_session_timeout=50')
+  url.searchParams.set('options', '-c statement_timeout=1000 -c idle_in_transaction_session_timeout=1000')
   const slow: Migration = {
     name: '003-slow',
-    up: async (knex) => void (await knex.raw('SELECT pg_sleep(0.2)')),
+    up: async (knex) => void (await knex.raw('SELECT pg_sleep(1.5)')),
   }
   await migrate(url.href, [step('001-first'), slow])
 })
@@ -91,7 +127,8 @@ test('migrations of several tables end no transaction that uses them in another 
     await reader.query('BEGIN; SELECT FROM one')
     const logger = createLogger({ service: 'spec', level: 'silent' })
     const migrated = untilMigrated(steps, { config: { DATABASE_URL: server.url }, logger, lifecycle })
-    // The client waits behind the migration, and so would be the first to look for a deadlock.
+    // The client waits behind the migration. If the migration kept waiting, the client would be the first
+    // to look for a deadlock.
     await waiting(1)
     const inserted = client.query('INSERT INTO one VALUES (1)')
     await waiting(1)

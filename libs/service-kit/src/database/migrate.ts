@@ -3,26 +3,43 @@ import { knex as createKnex, type Knex } from 'knex'
 import { Client, DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
 import type { ServiceContext } from '../process/lifecycle'
+import { limitRepeats } from '../process/limit-repeats'
 import { untilSuccess } from '../process/loops'
 import { databaseFailure } from './failure'
 import { clientConfig, type DatabaseConfig, type DatabaseServer, databaseServer } from './server'
 
-/** One step of a schema. Its name orders it and never changes once released. */
+/**
+ * One step of a schema. Its name gives its place in the order and never changes once released. A migrated
+ * database that lacks the first step is refused.
+ */
 export interface Migration {
   name: string
   up: (knex: Knex) => Promise<void>
-  /** False where a step can't run in a transaction, such as CREATE INDEX CONCURRENTLY. It must then be repeatable. */
+  /**
+   * Whether releases without this step cannot work on the schema after it. If so, those releases refuse to
+   * start.
+   */
+  breaksOlderReleases?: boolean
+  /**
+   * false if the step cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. The step must then be
+   * repeatable.
+   */
   transaction?: boolean
 }
 
 const LOCK = 7_145_220_601
 const POLL_MS = 100
 
-/** Polls for the lock: CREATE INDEX CONCURRENTLY would wait for a transaction that waits for it. For one that only holds it, it does not. */
+/**
+ * Takes the migration lock by polling. A transaction that waits for a lock has a snapshot, and CREATE INDEX
+ * CONCURRENTLY waits for every transaction that has a snapshot: two migrating processes would wait for each
+ * other. A transaction that only holds the lock has no snapshot.
+ */
 const lock = async (guard: Client): Promise<void> => {
   for (;;) {
     await guard.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0')
-    // Without values: a portal of the extended protocol keeps its snapshot, for which CREATE INDEX CONCURRENTLY waits.
+    // Sent without values, because the extended protocol would keep a snapshot, and CREATE INDEX
+    // CONCURRENTLY would wait for it.
     const { rowCount } = await guard.query(`SELECT WHERE pg_try_advisory_xact_lock(${LOCK})`)
     if (rowCount) return
     await guard.query('ROLLBACK')
@@ -30,8 +47,9 @@ const lock = async (guard: Client): Promise<void> => {
   }
 }
 
-// A statement that waits for a lock on a table blocks all that come after it: it gives up, and the migration is tried again. It
-// does so before PostgreSQL's search for deadlocks, after 1 s, which may end a client's transaction instead.
+// Limits the wait for a lock to 500 ms. A statement that waits for a table's lock blocks all later
+// statements on the table, so the step fails instead, and the migration is retried. The limit is below the
+// 1 s after which PostgreSQL looks for deadlocks and may end a client's transaction.
 const briefly =
   (up: Migration['up']): Migration['up'] =>
   async (knex) => {
@@ -41,20 +59,74 @@ const briefly =
     await up(knex)
   }
 
-/** Trying again does not help. */
+/** Thrown if this release cannot work on the schema. Retrying does not help. */
 class UnknownSchema extends Error {}
 
-const requireKnown = async (guard: Client, [first]: Migration[]): Promise<void> => {
+const DEVELOPMENT_SCHEMA =
+  'A development version of Leadwire made this database, and this version cannot upgrade it. To keep the leads, ' +
+  'start the old version again and export them with "leadwire export". Then start this version with an empty ' +
+  'database (with npm start: set LEADWIRE_DATA to a new folder), and import them with "leadwire import".'
+
+const describeNewerSchema = (unknown: string): string =>
+  'A newer release of Leadwire has migrated this database (to ' +
+  unknown +
+  '), and this release cannot work with it. Start the newer release, or restore a backup from before the upgrade.'
+
+const listMigrations = async (guard: Client): Promise<string[]> => {
   const table = await guard.query("SELECT WHERE to_regclass('knex_migrations') IS NOT NULL")
-  if (table.rowCount === 0) return
-  const { rows } = await guard.query<{ name: string }>('SELECT name FROM knex_migrations')
-  if (rows.length > 0 && !rows.some(({ name }) => name === first?.name))
-    throw new UnknownSchema(
-      'This database was made by a development version of Leadwire whose schema is not supported. Use an empty database (with npm start: remove the data folder, or set LEADWIRE_DATA to a new one).',
-    )
+  if (table.rowCount === 0) return []
+  const { rows } = await guard.query<{ name: string }>('SELECT name FROM knex_migrations ORDER BY id')
+  return rows.map(({ name }) => name)
 }
 
-/** Of several processes one migrates, by an advisory lock. Rejects while a table stays locked: try again then. */
+/**
+ * Returns the newest step that a release must know to work on the schema, as the newest release recorded
+ * it.
+ */
+const readRequiredMigration = async (guard: Client): Promise<string | undefined> => {
+  const table = await guard.query("SELECT WHERE to_regclass('schema_compatibility') IS NOT NULL")
+  if (table.rowCount === 0) return undefined
+  const { rows } = await guard.query<{ name: string }>(
+    'SELECT required_migration AS name FROM schema_compatibility',
+  )
+  return rows[0]?.name
+}
+
+/**
+ * Returns the applied steps that this release does not know. Rejects with UnknownSchema if a development
+ * version made the schema. Also rejects if a newer release has migrated the schema, unless that release has
+ * recorded that this release can work on it. Most releases record this, because old and new copies run
+ * together during a rollout, and the rollout may be reversed.
+ */
+const requireSupported = async (guard: Client, migrations: Migration[]): Promise<string[]> => {
+  const applied = await listMigrations(guard)
+  const known = new Set(migrations.map(({ name }) => name))
+  if (applied.length > 0 && !applied.some((name) => name === migrations[0]?.name))
+    throw new UnknownSchema(DEVELOPMENT_SCHEMA)
+  const unknown = applied.filter((name) => !known.has(name))
+  if (unknown.length === 0) return []
+  const required = await readRequiredMigration(guard)
+  if (required === undefined || !known.has(required))
+    throw new UnknownSchema(describeNewerSchema(unknown.at(-1)!))
+  return unknown
+}
+
+/**
+ * Records the newest step that a release must know, so that older releases see whether they can work on the
+ * schema.
+ */
+const recordRequiredMigration = async (guard: Client, migrations: Migration[]): Promise<void> => {
+  const required = migrations.findLast(({ breaksOlderReleases }) => breaksOlderReleases) ?? migrations[0]
+  if (!required || (await readRequiredMigration(guard)) === required.name) return
+  await guard.query('CREATE TABLE IF NOT EXISTS schema_compatibility (required_migration text NOT NULL)')
+  await guard.query('DELETE FROM schema_compatibility')
+  await guard.query('INSERT INTO schema_compatibility VALUES ($1)', [required.name])
+}
+
+/**
+ * Applies the migrations. An advisory lock ensures that only one process migrates at a time. Rejects if a
+ * table stays locked; the caller may then retry.
+ */
 export const migrate = async (
   url: string,
   migrations: Migration[],
@@ -69,8 +141,8 @@ export const migrate = async (
   })
   try {
     await guard.connect()
-    await requireKnown(guard, migrations)
     await lock(guard)
+    const unknown = await requireSupported(guard, migrations)
     const config: Knex.MigratorConfig = {
       migrationSource: {
         getMigrations: async () => migrations,
@@ -81,12 +153,14 @@ export const migrate = async (
           config: { transaction },
         }),
       },
-      // A copy of the version before must be able to start again while a newer one is being rolled out.
+      // A copy of the previous release must be able to restart while a newer release is being rolled out.
       disableMigrationsListValidation: true,
     }
-    // A process that was killed while it migrated leaves knex's own lock row set; under ours it can only be stale.
+    // Frees knex's own lock row, which a process leaves behind if it is killed during a migration. The row
+    // can only be stale, because this process holds the advisory lock.
     await knex.migrate.forceFreeMigrationsLock(config)
     await knex.migrate.latest(config)
+    if (unknown.length === 0) await recordRequiredMigration(guard, migrations)
     await guard.query('COMMIT')
   } finally {
     await knex.destroy()
@@ -94,30 +168,31 @@ export const migrate = async (
   }
 }
 
-// 3D000: there is no such database yet.
+// 3D000 means that the database does not exist yet.
 const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError || (error instanceof DatabaseError && error.code === '3D000')
 
-// The message of a ServiceError is for callers.
-const reasonOf = (error: Error): string => (error.cause instanceof Error ? error.cause : error).message
+// The cause of a ServiceError has the reason. The message of a ServiceError is for callers of the API.
+const findReason = (error: Error): string => (error.cause instanceof Error ? error.cause : error).message
 
 /**
- * Brings the database of a service to the newest schema. Retries `migrate`: the service may start before its database. Rejects when
- * a drain starts, and with UnknownSchema.
+ * Migrates the database of a service to the newest schema. Retries `migrate`, because the service may start
+ * before its database. Rejects with UnknownSchema, and when a drain starts.
  */
 export const untilMigrated = (
   migrations: Migration[],
   { config, logger, lifecycle: { signal } }: ServiceContext<DatabaseConfig>,
   server = databaseServer(config),
 ): Promise<void> => {
+  const failures = limitRepeats(logger)
   let waiting = false
   return untilSuccess(() => migrate(config.DATABASE_URL, migrations, server), {
     signal,
     pauseMs: 100,
     onFailure: (error) => {
       if (error instanceof UnknownSchema) throw error
-      if (!isAway(error)) logger.warn({ err: error }, 'could not migrate the database: trying again')
-      else if (!waiting) logger.info({ reason: reasonOf(error as Error) }, 'waiting for the database')
+      if (!isAway(error)) failures.warn({ err: error }, 'could not migrate the database: trying again')
+      else if (!waiting) logger.info({ reason: findReason(error as Error) }, 'waiting for the database')
       waiting = true
     },
   })

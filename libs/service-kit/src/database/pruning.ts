@@ -5,7 +5,7 @@ import type { Metrics } from '../process/metrics'
 import type { Transaction } from './database'
 import { statement } from './statement'
 
-/** How many rows a batch removed, and whether more may be old enough. */
+/** How many rows a batch removed, and whether more rows may be old enough. */
 export interface Pruned {
   rows: number
   more: boolean
@@ -13,34 +13,48 @@ export interface Pruned {
 
 interface Prunable {
   batch: () => Promise<Pruned>
-  /** The age in seconds of the oldest that is kept. */
+  /** Resolves with the age of the oldest remaining row, in seconds. */
   oldestAge?: () => Promise<number>
   runsApartMs?: number
 }
 
 const RUN_EVERY_MS = 60_000
-/** Between two batches, so that other statements are served. */
+/** A failed run is repeated after this time, because another service may still be starting. */
+const RETRY_MS = 5000
+/** The pause between two batches, so that other statements are served. */
 const BATCH_PAUSE_MS = 100
 
-/** Returns the function that has rows pruned every minute. `batch` skips what another copy of the service removes. */
+/**
+ * Returns a function that starts the pruning of one kind of row, by default every minute. `batch` must skip
+ * rows that another copy of the service is removing.
+ */
 export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
-  const labels = { labelNames: ['rows'], registers: [metrics] }
+  const labelNames = ['rows']
+  const registers = [metrics]
   const pruned = new Counter({
-    ...{ name: 'leadwire_pruned_rows_total', ...labels },
-    help: 'Rows that were removed because they were old, by what they are.',
+    name: 'leadwire_pruned_rows_total',
+    help: 'Old rows that were removed, by kind.',
+    labelNames,
+    registers,
   })
   const lastRun = new Gauge({
-    ...{ name: 'leadwire_pruning_last_run_timestamp_seconds', ...labels },
-    help: 'When this copy last found no more rows to remove, or started, by what they are.',
+    name: 'leadwire_pruning_last_run_timestamp_seconds',
+    help: 'When this copy last found no more rows to remove, by kind of row. Until then, when the copy started.',
+    labelNames,
+    registers,
   })
   const oldest = new Gauge({
-    ...{ name: 'leadwire_pruning_oldest_seconds', ...labels },
-    help: 'Age of the oldest of the rows that are removed when they are old, at the last run; 0 when there are none.',
+    name: 'leadwire_pruning_oldest_seconds',
+    help: 'Age of the oldest remaining row at the last run, by kind; 0 if there are none.',
+    labelNames,
+    registers,
   })
   return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void => {
-    // Without it the alert would not see that no run is ever completed.
+    // Set at the start, so that the alert also notices if no run ever completes.
     lastRun.set({ rows }, Date.now() / 1000 - process.uptime())
-    loops.run(`old ${rows}`, runsApartMs, async () => {
+    let nextRunAt = 0
+    loops.run(`old ${rows}`, Math.min(runsApartMs, RETRY_MS), async () => {
+      if (performance.now() < nextRunAt) return false
       const result = await batch()
       pruned.inc({ rows }, result.rows)
       if (result.more) {
@@ -49,6 +63,7 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
       }
       if (oldestAge) oldest.set({ rows }, await oldestAge())
       lastRun.setToCurrentTime({ rows })
+      nextRunAt = performance.now() + runsApartMs
       return false
     })
   }
@@ -56,7 +71,8 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
 
 const KEYS_AT_ONCE = 1000
 
-// Each service has this table in its own database. now(), because the index can't bound a search by clock_timestamp().
+// Each service has this table in its own database. Uses now(), because an index scan cannot be bounded by
+// clock_timestamp().
 const deleteKeys = statement('delete-old-keys')`
   DELETE FROM public.idempotency_keys WHERE (token_id, key) IN (
     SELECT token_id, key FROM public.idempotency_keys

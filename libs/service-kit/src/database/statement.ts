@@ -1,24 +1,87 @@
 import { ServiceError } from '../errors/service-error'
 import type { OpenTransaction, Transaction } from './database'
 
+// Does not match a cast (`::int`) or an array slice (`[1:2]`).
+const VALUE_NAME = /(?<![:\w]):([a-zA-Z]\w*)/g
+
 /**
- * Defines a statement, prepared once on each connection under its name. Parts of SQL may be interpolated, values never: they are the
- * arguments of a call, which resolves to the rows.
+ * Replaces each `:name` with `$1`, `$2`, and so on. Also returns the names in the order of their numbers.
+ */
+const numberValues = (text: string): { text: string; names: string[] } => {
+  const names = [...new Set([...text.matchAll(VALUE_NAME)].map((match) => match[1]!))]
+  const numbered = text.replace(VALUE_NAME, (_, name: string) => `$${names.indexOf(name) + 1}`)
+  return { text: numbered, names }
+}
+
+/** Returns the values in the order of their names. Throws a TypeError if one is missing. */
+const orderValues = (statementName: string, names: string[], values: object): unknown[] =>
+  names.map((name) => {
+    if (!(name in values)) throw new TypeError(`the statement "${statementName}" lacks the value "${name}"`)
+    return (values as Record<string, unknown>)[name]
+  })
+
+/**
+ * Defines a statement, which each connection prepares once under its name. Parts of SQL may be
+ * interpolated, but never values. Values have names in the text (`:endpointId`), and a call passes an
+ * object with these names. If the text has numbers (`$1`) instead, a call passes the values in order. A
+ * call resolves with the rows. `send` does not wait for them.
  */
 export const statement =
-  <Row extends object = object>(name: string) =>
+  <Row extends object = object, Values extends object | unknown[] = unknown[]>(name: string) =>
   (strings: TemplateStringsArray, ...parts: (string | number | boolean)[]) => {
-    const text = String.raw({ raw: strings }, ...parts)
-    return Object.assign((tx: Transaction, ...values: unknown[]) => tx.query<Row>({ name, text, values }), {
-      send: (tx: OpenTransaction, ...values: unknown[]) => tx.send({ name, text, values }),
+    const { text, names } = numberValues(String.raw({ raw: strings }, ...parts))
+    type Arguments = Values extends unknown[] ? Values : [Values]
+    const toQuery = (given: Arguments) => ({
+      name,
+      text,
+      values: names.length > 0 ? orderValues(name, names, given[0] as object) : given,
+    })
+    return Object.assign((tx: Transaction, ...given: Arguments) => tx.query<Row>(toQuery(given)), {
+      send: (tx: OpenTransaction, ...given: Arguments) => tx.send(toQuery(given)),
     })
   }
 
-/** Rows as one array for each column, for a statement that unnests them. */
-export const columnsOf = <Row, Key extends keyof Row>(rows: Row[], ...keys: Key[]): (Row[Key] | null)[][] =>
-  keys.map((key) => rows.map((row) => row[key] ?? null))
+/** A column of an insert: its name, its type in PostgreSQL, and how to read its value from a row. */
+export type Column<Row> = [name: string, type: string, read: (row: Row) => unknown]
 
-/** The only row of a statement. Throws not_found. */
+/**
+ * Makes the function that inserts rows into a table. It sends one statement with an array for each column,
+ * so that one prepared statement inserts any number of rows. It does not wait for the result: if the
+ * statement fails, its transaction fails. Without rows it sends nothing.
+ */
+export const defineInsert = <Row>(table: string, columns: Column<Row>[], onConflict = '') => {
+  const names = columns.map(([name]) => name)
+  const arrays = columns.map(([, type], index) => `$${index + 1}::${type}[]`)
+  const text = `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${arrays}) ${onConflict}`
+  return (tx: OpenTransaction, rows: Row[]): void => {
+    if (rows.length === 0) return
+    const values = columns.map(([, , read]) => rows.map((row) => read(row) ?? null))
+    tx.send({ name: `insert-${table}`, text, values })
+  }
+}
+
+/**
+ * Returns one array of values for each key, for a statement that unnests them. A missing value becomes
+ * null.
+ */
+export const splitIntoColumns = <Row, Key extends keyof Row>(
+  rows: Row[],
+  ...keys: Key[]
+): (Row[Key] | null)[][] => keys.map((key) => rows.map((row) => row[key] ?? null))
+
+/**
+ * Returns one array of values for each key, by name, for a statement such as `unnest(:id::uuid[],
+ * :claim::int[])`. A missing value becomes null.
+ */
+export const columnsByName = <Row, Key extends keyof Row & string>(
+  rows: Row[],
+  ...keys: Key[]
+): Record<Key, (Row[Key] | null)[]> => {
+  const columns = keys.map((key) => [key, rows.map((row) => row[key] ?? null)])
+  return Object.fromEntries(columns)
+}
+
+/** Returns the only row of a statement. Throws not_found if there is none. */
 export const theRow = <Row>([row]: Row[], what: string): Row => {
   if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   return row

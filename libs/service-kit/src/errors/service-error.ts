@@ -1,30 +1,33 @@
-/** Every error that a caller may see. Anything else that is thrown is a bug of ours. */
+/** All errors that a caller may see. Any other thrown value is a bug. */
 export const ERROR_CODES = [
-  'bad_request', // the request can't be read
+  'bad_request', // the request cannot be read
   'unauthenticated',
   'forbidden', // the token lacks a scope
   'not_found',
   'conflict',
-  'lead_erased', // the lead's personal data was erased, and none may be added
+  'lead_erased', // the lead's personal data was erased, so the lead accepts no further data
   'precondition_failed', // the record has changed since the caller read it
   'too_large',
   'rate_limited',
-  'invalid', // it can be read, but fields are invalid
-  'unavailable', // a retry helps
+  'invalid', // the request can be read, but its fields are invalid
+  'unavailable', // a retry may succeed
   'late', // another process timed out
   'internal',
 ] as const
 
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** Messages on invalid fields, by the field's dotted path. */
+/** Messages about invalid fields, by the dotted path of the field. */
 export type FieldErrors = Record<string, string[]>
 
-/** The one error that crosses processes. `detail` is for users of the public API; `cause` is for the log alone. */
+/**
+ * The only error that crosses processes. `detail` is for users of the public API. `cause` is only for the
+ * log.
+ */
 export class ServiceError extends Error {
   override readonly name: string = 'ServiceError'
   readonly fieldErrors: FieldErrors
-  /** After how many seconds to try again, where that is known. */
+  /** How many seconds the caller should wait before it retries, if known. */
   readonly retryAfterS: number | undefined
 
   constructor(
@@ -38,7 +41,7 @@ export class ServiceError extends Error {
   }
 
   static timedOut(cause?: unknown): ServiceError {
-    return new ServiceError('late', 'The service did not answer in time.', { cause })
+    return new ServiceError('late', 'The service did not respond in time.', { cause })
   }
 
   static internal(cause?: unknown): ServiceError {
@@ -50,7 +53,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** Too much waits already: the work was refused before any of it began. */
+/** Too much work is waiting already. The work was refused before any of it began. */
 export class TooBusy extends ServiceError {
   constructor() {
     super('unavailable', 'Too many requests are waiting. Try again shortly.')

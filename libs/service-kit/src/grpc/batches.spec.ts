@@ -55,14 +55,14 @@ const echo: Answer = async (request) => ({
   results: [{ result: { $case: 'body', value: Buffer.from(JSON.stringify(request)) } }],
 })
 
-const bodyOf = ({ results }: RetrieveLeadsResponse) => JSON.parse(String(results[0]!.result!.value))
+const parseBody = ({ results }: RetrieveLeadsResponse) => JSON.parse(String(results[0]!.result!.value))
 
 test('batches come and go whole, one after the other on one stream', async () => {
   const { port, streams } = await serve(echo)
   const retrieveLeads = retrieveLeadsAt([port])
   for (const size of [1, 100, 100_000, 3]) {
     const request = batch(size, 'r'.repeat(size))
-    expect(bodyOf(await retrieveLeads(request))).toEqual(request)
+    expect(parseBody(await retrieveLeads(request))).toEqual(request)
   }
   expect(streams()).toBe(1)
 })
@@ -81,13 +81,13 @@ test('batches that are sent at once do not wait for each other', async () => {
   })
   const retrieveLeads = retrieveLeadsAt([port])
   const requests = Array.from({ length: 10 }, (_, id) => batch(id + 1))
-  expect((await Promise.all(requests.map(retrieveLeads))).map(bodyOf)).toEqual(requests)
+  expect((await Promise.all(requests.map(retrieveLeads))).map(parseBody)).toEqual(requests)
 })
 
 test('the servers of a name share the batches', async () => {
   const servers = [await serve(echo), await serve(echo)]
   const retrieveLeads = retrieveLeadsAt(servers.map(({ port }) => port))
-  // A stream goes to the servers that are connected: one may be a moment before the other.
+  // A stream uses only servers that are connected. One may connect slightly before the other.
   while (servers.some(({ streams }) => streams() === 0))
     await Promise.all(Array.from({ length: 6 }, () => retrieveLeads(batch())))
 })
@@ -104,7 +104,7 @@ test('an error arrives as it was thrown, and the next batch is answered', async 
     fieldErrors: { name: ['It is wrong.'] },
   })
   await expect(retrieveLeads(batch())).rejects.toMatchObject({ code: 'internal' })
-  expect(bodyOf(await retrieveLeads(batch()))).toEqual(batch())
+  expect(parseBody(await retrieveLeads(batch()))).toEqual(batch())
 })
 
 test('a batch that is not answered in time times out, and the next one does not', async () => {
@@ -117,7 +117,7 @@ test('a batch that is not answered in time times out, and the next one does not'
     return echo(request)
   })
   await expect(retrieveLeadsAt([port], 50)({ leads: [] })).rejects.toMatchObject({ code: 'late' })
-  expect(bodyOf(await retrieveLeadsAt([port])(batch()))).toEqual(batch())
+  expect(parseBody(await retrieveLeadsAt([port])(batch()))).toEqual(batch())
   release()
 })
 

@@ -46,11 +46,12 @@ const account = { id: 3, name: 'Clear Windows', apiKey: 'key', createdAt: '2026-
 const retrieveAccount = async () => ({ account })
 
 test('a call waits for a server that comes a moment later', async () => {
-  // On a busy machine the moment may be longer than a call waits: then another is made, and waits as well.
+  // On a busy machine, the call may give up before the server starts. `eventually` then tries again with a new
+  // port, where the call must wait for its server, too.
   await eventually(async () => {
     const port = await freePort()
     const call = accountsAt(port).retrieveAccount({ accountId: 3 })
-    // The first attempt to connect has been refused by then.
+    // After 150 ms the first attempt to connect has been refused.
     const served = pause(150).then(() => serve({ retrieveAccount }, port))
     const [answered] = await Promise.allSettled([call, served])
     expect(answered).toMatchObject({ value: { account } })
@@ -74,7 +75,7 @@ test('a call fails as unavailable when its server is killed while the connection
   server.once('connection', (socket) => {
     server.once('stream', ({ session, id }) => {
       session!.goaway(0, id)
-      // Answered once the client has read it.
+      // The client has read the GOAWAY frame when it answers the ping.
       session!.ping(() => socket.resetAndDestroy())
     })
   })
@@ -94,7 +95,9 @@ test('a service error arrives as it was thrown, and any other as internal', asyn
   const accounts = accountsAt(await serve({ retrieveAccount: () => Promise.reject(errors.shift()) }))
   const call = () => accounts.retrieveAccount({ accountId: 3 })
   await expect(call()).rejects.toMatchObject({
-    ...{ code: 'invalid', detail: 'The given data was invalid.', fieldErrors },
+    code: 'invalid',
+    detail: 'The given data was invalid.',
+    fieldErrors,
   })
   await expect(call()).rejects.toMatchObject({
     code: 'conflict',
@@ -117,7 +120,7 @@ test('what is left of the time travels with a call: the server hears when it is 
     },
   })
   const accounts = accountsAt(port)
-  // On a busy machine a call may be late before it has left. The server hears nothing of that one.
+  // On a busy machine a call may time out before it is sent. The server never sees such a call.
   await eventually(async () => {
     const deadline = new Date(Date.now() + 50)
     const call = accounts.retrieveAccount({ accountId: 3 }, { deadline })
@@ -140,7 +143,7 @@ test('however many callers hang up, other calls are answered', async () => {
     const controllers = Array.from({ length: 100 }, () => new AbortController())
     const calls = controllers.map(({ signal }) => accounts.retrieveAccount({ accountId: 2 }, { signal }))
     const ended = Promise.allSettled(calls)
-    // Behind them on the connection: when it is answered, they have arrived.
+    // This call follows the others on the connection, so the others have arrived when this call succeeds.
     await accounts.retrieveAccount({ accountId: 3 })
     for (const controller of controllers) controller.abort()
     expect((await ended).map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))

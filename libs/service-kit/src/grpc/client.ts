@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Channel, connectivityState } from '@grpc/grpc-js'
+import { Channel, type ChannelOptions, connectivityState, credentials } from '@grpc/grpc-js'
 import {
   Actor,
   HealthDefinition,
@@ -7,49 +7,152 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
 import type { Live } from '@leadwire/settings'
+import { abortable, throwIfAborted } from 'abort-controller-x'
 import type { Client, ClientMiddleware, CompatServiceDefinition } from 'nice-grpc'
 import { createClientFactory, Metadata, waitForChannelReady } from 'nice-grpc'
 import { type DeadlineOptions, deadlineMiddleware } from 'nice-grpc-client-middleware-deadline'
 import { errorDetailsClientMiddleware } from 'nice-grpc-error-details'
 import { ServiceError } from '../errors/service-error'
-import { bearerOf } from '../security/service-token'
-import { boundResets } from './bound-resets'
+import type { Lifecycle } from '../process/lifecycle'
+import { renderBearer } from '../security/service-token'
+import type { Tls } from '../security/tls'
 import { ACTOR, IDEMPOTENCY, REPLAYED } from './calls'
-import { type Caller, replaceableChannel, UNARY_OPTIONS } from './channel'
 import { statusToErrors } from './errors'
 import { traceCall } from './observe-calls'
 
-/** How long a call waits for a connection. A rolling restart on a busy machine needs it; callers of a dead service must not wait long. */
-const CONNECT_WAIT_MS = 2000
-const CHECK_LIMIT_MS = 500
-const CHECK_PAUSE_MS = 20
+const MEBIBYTE = 1024 * 1024
 
+/** The maximum size of a message, for clients and servers. */
+export const MESSAGE_LIMITS: ChannelOptions = {
+  'grpc.max_receive_message_length': 64 * MEBIBYTE,
+  'grpc.max_send_message_length': 64 * MEBIBYTE,
+}
+
+const CHANNEL_OPTIONS: ChannelOptions = {
+  ...MESSAGE_LIMITS,
+  // A proxy that the environment names would see leads and the service token.
+  'grpc.enable_http_proxy': 0,
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  // The DNS query for a service config keeps a process alive for 20 s if no name server responds.
+  'grpc.service_config_disable_resolution': 1,
+  // The default pause between attempts grows to two minutes, so a restarted service would be found late.
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 200,
+  // The limit of one attempt to connect.
+  'grpc.min_reconnect_backoff_ms': 2000,
+  'grpc.dns_min_time_between_resolutions_ms': 1000,
+  // With the default of 64 KiB, a page of leads waits for window updates.
+  'grpc-node.flow_control_window': 4 * MEBIBYTE,
+}
+
+/** Options for unary calls. Pings detect a peer that has vanished. */
+const UNARY_OPTIONS: ChannelOptions = {
+  ...CHANNEL_OPTIONS,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+}
+
+/**
+ * Options for unary calls that wait for seconds. If a ping is due while a connection drains, grpc-js 1.14
+ * breaks its calls. A connection drains after 33 s at the latest (`max_connection_age_ms` plus a tenth), and
+ * the deadline of its last call is 10 s later. The first ping comes after 45 s, which is later than both, and
+ * still detects a peer that has vanished. `extended/waiting-calls.spec.ts` proves this: with `UNARY_OPTIONS`
+ * it loses 2 of 45 calls of 5 s.
+ */
+const WAITING_OPTIONS: ChannelOptions = { ...UNARY_OPTIONS, 'grpc.keepalive_time_ms': 45_000 }
+
+/**
+ * Options for streams of batches. Such streams have no pings, because grpc-js 1.14 takes a draining
+ * connection for dead when a ping is due, and breaks its streams. The channel has a separate pool of
+ * connections, so that replacing the channel also replaces the connections.
+ */
+export const STREAM_OPTIONS: ChannelOptions = { ...CHANNEL_OPTIONS, 'grpc.use_local_subchannel_pool': 1 }
+
+/** How long a replaced channel stays open. No call waits for a connection for this long. */
+const CLOSED_AFTER_MS = 15_000
+
+export interface Caller {
+  lifecycle: Lifecycle
+  /** The client sends the first token. */
+  tokens: Live<readonly string[]>
+  tls?: Tls | undefined
+}
+
+const openChannel = (target: string, options: ChannelOptions, tls: Tls | undefined): Channel => {
+  if (!tls) return new Channel(target, credentials.createInsecure(), options)
+  const { ca, key, cert, servername } = tls.current()
+  return new Channel(target, credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert)), {
+    ...options,
+    ...(servername !== undefined && { 'grpc.ssl_target_name_override': servername }),
+  })
+}
+
+/**
+ * Opens a channel. Replaces it when certificates change, because a channel keeps the certificates with
+ * which it was opened.
+ */
+export const replaceableChannel = (target: string, options: ChannelOptions, { lifecycle, tls }: Caller) => {
+  const open = () => {
+    const opened = openChannel(target, options, tls)
+    // Connects at once, so that the first call need not wait.
+    opened.getConnectivityState(true)
+    return opened
+  }
+  let latest = open()
+  tls?.onChange(() => {
+    const before = latest
+    latest = open()
+    setTimeout(() => before.close(), CLOSED_AFTER_MS).unref()
+  })
+  lifecycle.onStop(`grpc channel ${target}`, () => latest.close())
+  return {
+    /** Forwards to the latest channel. */
+    channel: new Proxy(latest, { get: (_, name: keyof Channel) => latest[name].bind(latest) }),
+    /**
+     * Opens another channel. Calls in flight finish on the previous channel. Calls that wait for a
+     * connection fail.
+     */
+    replace: () => {
+      latest.close()
+      latest = open()
+    },
+  }
+}
+
+/** The limits of one call, and its actor. */
 export interface CallLimits {
   readonly deadline: Date
   isGone(): boolean
-  /** Aborts when the caller has gone. Created on first use: batched calls need none. */
+  /**
+   * Returns a signal that aborts when the caller has gone. The signal is created on first use, because
+   * batched calls need none.
+   */
   goneSignal(): AbortSignal
   readonly actor?: Actor | undefined
-  /** With it a unary call is done once; `onReplayed` is called when its response is a saved one. */
+  /**
+   * The idempotency key of a unary call. The server does the work once for the key. `onReplayed` is called if
+   * the response was saved by an earlier call.
+   */
   readonly idempotency?: Idempotency | undefined
   readonly onReplayed?: () => void
 }
 
 type UnaryOptions = DeadlineOptions & Partial<Omit<CallLimits, 'deadline' | 'isGone'>>
 
-const millisecondsLeft = (deadline: Date | number): number =>
+const countMillisecondsLeft = (deadline: Date | number): number =>
   Math.max(1, deadline instanceof Date ? deadline.getTime() - Date.now() : deadline)
 
-// `grpc-timeout` is the gRPC protocol's own header.
+// Sends the remaining time in `grpc-timeout`, a header of the gRPC protocol, so that the server aborts the
+// call at its deadline.
 const addMetadata = (tokens: Live<readonly string[]>): ClientMiddleware<UnaryOptions> =>
   async function* (call, options) {
     const { actor, idempotency, deadline } = options
     const metadata = Metadata(options.metadata)
-    const authorization = bearerOf(tokens)
+    const authorization = renderBearer(tokens)
     if (authorization !== undefined) metadata.set('authorization', authorization)
     if (actor) metadata.set(ACTOR, Actor.encode(actor).finish())
     if (idempotency) metadata.set(IDEMPOTENCY, Idempotency.encode(idempotency).finish())
-    if (deadline !== undefined) metadata.set('grpc-timeout', `${Math.ceil(millisecondsLeft(deadline))}m`)
+    if (deadline !== undefined) metadata.set('grpc-timeout', `${Math.ceil(countMillisecondsLeft(deadline))}m`)
     const onHeader = (header: Metadata) => {
       if (header.get(REPLAYED) === 'true') options.onReplayed?.()
     }
@@ -57,19 +160,65 @@ const addMetadata = (tokens: Live<readonly string[]>): ClientMiddleware<UnaryOpt
     return yield* call.next(call.request, { ...options, metadata, onHeader, ...(signal && { signal }) })
   }
 
-/** Waits for a connection: without one grpc-js fails a call at once. */
+/**
+ * How long a call waits for a connection. Long enough for a rolling restart on a busy machine, and short
+ * enough for callers of a dead service.
+ */
+const CONNECT_WAIT_MS = 2000
+
+/** Waits for a connection, because without one grpc-js fails a call at once. */
 const waitForConnection = (channel: Channel): ClientMiddleware =>
   async function* (call, options) {
     if (channel.getConnectivityState(true) !== connectivityState.READY) {
-      // Without a connection by then, the call fails with the reason.
+      // If no connection opens in time, the call itself fails with the reason.
       await waitForChannelReady(channel, new Date(Date.now() + CONNECT_WAIT_MS)).catch(() => undefined)
       options.signal?.throwIfAborted()
     }
     return yield* call.next(call.request, options)
   }
 
-// The last middleware is the outermost.
-export const factoryFor = (channel: Channel, tokens: Live<readonly string[]>) =>
+// Bounds how many streams this process resets. Node's HTTP/2 server allows a client 1000 resets at once and
+// 33 more a second (nghttp2's `stream_reset_rate_limit`). Beyond that it closes the connection with all its
+// calls, so callers that disconnect would make the calls of others fail. All connections share this bound.
+const RESETS_AT_ONCE = 500
+const RESETS_PER_SECOND = 25
+
+let resetsLeft = RESETS_AT_ONCE
+let resetsCountedAt = performance.now()
+
+const mayReset = (): boolean => {
+  const now = performance.now()
+  const regained = ((now - resetsCountedAt) / 1000) * RESETS_PER_SECOND
+  resetsLeft = Math.min(RESETS_AT_ONCE, resetsLeft + regained)
+  resetsCountedAt = now
+  if (resetsLeft < 1) return false
+  resetsLeft -= 1
+  return true
+}
+
+/**
+ * Rejects a unary call when its signal aborts, and resets its stream. If the bound on resets is used up, the
+ * stream stays open until the call's deadline.
+ */
+const boundResets: ClientMiddleware = async function* (call, options) {
+  const { signal } = options
+  if (!signal || call.responseStream) return yield* call.next(call.request, options)
+  throwIfAborted(signal)
+  const reset = new AbortController()
+  const onAbort = () => {
+    if (mayReset()) reset.abort()
+  }
+  signal.addEventListener('abort', onAbort)
+  try {
+    const response = call.next(call.request, { ...options, signal: reset.signal }).next()
+    return (await abortable(signal, response)).value
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Makes the factory of a channel's clients. The last middleware is the outermost. */
+export const createFactory = (channel: Channel, tokens: Live<readonly string[]>) =>
   createClientFactory()
     .use(waitForConnection(channel))
     .use(boundResets)
@@ -79,10 +228,16 @@ export const factoryFor = (channel: Channel, tokens: Live<readonly string[]>) =>
     .use(errorDetailsClientMiddleware)
     .use(statusToErrors)
 
-/** Connects to every address of a target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`), balanced round robin. */
-export const connectGrpc = (target: string, caller: Caller) => {
-  const { channel } = replaceableChannel(target, UNARY_OPTIONS, caller)
-  const factory = factoryFor(channel, caller.tokens)
+const CHECK_LIMIT_MS = 500
+const CHECK_PAUSE_MS = 20
+
+/**
+ * Connects to all addresses of a target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`). Balances calls
+ * round robin. With `waits`, the connection is for calls that wait for seconds.
+ */
+export const connectGrpc = (target: string, caller: Caller, { waits = false } = {}) => {
+  const { channel } = replaceableChannel(target, waits ? WAITING_OPTIONS : UNARY_OPTIONS, caller)
+  const factory = createFactory(channel, caller.tokens)
   const health = factory.create(HealthDefinition, channel)
   return {
     client: <Definition extends CompatServiceDefinition>(
@@ -92,7 +247,10 @@ export const connectGrpc = (target: string, caller: Caller) => {
       factory.create(definition, channel, {
         '*': { deadline: deadlineMs, ...(signal && { signal }) },
       }) as Client<Definition, UnaryOptions>,
-    /** Asks again within the limit: one copy may drain while others serve, and the next call goes to another copy. */
+    /**
+     * Rejects unless a copy of the service is ready. Asks repeatedly until the time limit, because one copy
+     * may drain while others serve, and the next call goes to another copy.
+     */
     check: async (): Promise<void> => {
       const until = Date.now() + CHECK_LIMIT_MS
       const ask = () => health.check({ service: '' }, { deadline: CHECK_LIMIT_MS })

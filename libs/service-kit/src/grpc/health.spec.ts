@@ -24,7 +24,7 @@ const startScene = async () => {
     clients,
     health,
     connection: connectGrpc(target, { lifecycle: clients, tokens: [] }),
-    statusOf: async (service: string) => (await health.check({ service })).status,
+    checkStatus: async (service: string) => (await health.check({ service })).status,
     databaseIs: (there: boolean) => {
       database = there ? async () => undefined : () => Promise.reject(new Error('unavailable'))
     },
@@ -34,28 +34,28 @@ const startScene = async () => {
 const [SERVING, NOT_SERVING] = [1, 2]
 
 test('the server and each of its services serve while its checks pass', async () => {
-  const { statusOf, databaseIs, connection, lifecycle, clients } = await startScene()
-  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(SERVING)
+  const { checkStatus, databaseIs, connection, lifecycle, clients } = await startScene()
+  for (const service of ['', 'spec.Service']) expect(await checkStatus(service)).toBe(SERVING)
   await eventually(connection.check)
-  await expect(statusOf('spec.Other')).rejects.toMatchObject({ details: 'unknown service' })
+  await expect(checkStatus('spec.Other')).rejects.toMatchObject({ details: 'unknown service' })
   databaseIs(false)
-  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(NOT_SERVING)
+  for (const service of ['', 'spec.Service']) expect(await checkStatus(service)).toBe(NOT_SERVING)
   await expect(connection.check()).rejects.toMatchObject({ code: 'unavailable' })
   databaseIs(true)
-  for (const service of ['', 'spec.Service']) expect(await statusOf(service)).toBe(SERVING)
+  for (const service of ['', 'spec.Service']) expect(await checkStatus(service)).toBe(SERVING)
   await clients.stop()
   await lifecycle.stop()
 })
 
 test('a watch reports a drain at once, and does not delay it', async () => {
-  const { statusOf, health, lifecycle, clients } = await startScene()
+  const { checkStatus, health, lifecycle, clients } = await startScene()
   const watch = health.watch({ service: 'spec.Service' })[Symbol.asyncIterator]()
   expect((await watch.next()).value).toEqual({ status: SERVING })
   let release = () => {}
-  // What stops before the server: it still answers.
+  // This part stops before the server, so the server still responds.
   lifecycle.onStop('slow', () => new Promise<void>((resolve) => (release = resolve)))
   const stopped = lifecycle.stop()
-  expect(await statusOf('')).toBe(NOT_SERVING)
+  expect(await checkStatus('')).toBe(NOT_SERVING)
   expect((await watch.next()).value).toEqual({ status: NOT_SERVING })
   expect((await watch.next()).done).toBe(true)
   release()

@@ -4,25 +4,28 @@ import {
   HealthCheckResponse_ServingStatus as ServingStatus,
 } from '@leadwire/contracts'
 import { ServerError, type ServiceImplementation, Status } from 'nice-grpc'
-import { type HealthCheck, readinessOf } from '../process/health'
+import { type HealthCheck, listFailedChecks } from '../process/health'
 import type { Lifecycle } from '../process/lifecycle'
 
 const WATCHED_EVERY_MS = 1000
 
-/** The standard health service (grpc.health.v1). A watch ends with a drain, which would otherwise wait for it. */
+/**
+ * Makes the standard health service (grpc.health.v1). A watch ends when a drain starts, because the drain
+ * would otherwise wait for it.
+ */
 export const healthService = (
   services: ReadonlySet<string>,
   checks: HealthCheck[],
   lifecycle: Lifecycle,
 ): ServiceImplementation<typeof HealthDefinition> => {
-  const statusOf = async (service: string) => {
+  const checkStatus = async (service: string) => {
     if (service !== '' && !services.has(service)) return ServingStatus.SERVICE_UNKNOWN
-    const missing = await readinessOf(checks, lifecycle)
+    const missing = await listFailedChecks(checks, lifecycle)
     return missing.length === 0 ? ServingStatus.SERVING : ServingStatus.NOT_SERVING
   }
   return {
     check: async ({ service }) => {
-      const status = await statusOf(service)
+      const status = await checkStatus(service)
       if (status === ServingStatus.SERVICE_UNKNOWN) throw new ServerError(Status.NOT_FOUND, 'unknown service')
       return { status }
     },
@@ -31,7 +34,7 @@ export const healthService = (
       let last: ServingStatus | undefined
       for (let isLast = false; !isLast; ) {
         isLast = ends.aborted
-        const status = await statusOf(service)
+        const status = await checkStatus(service)
         if (status !== last) yield { status }
         last = status
         await pause(WATCHED_EVERY_MS, undefined, { signal: ends }).catch(() => undefined)

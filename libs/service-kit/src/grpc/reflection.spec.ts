@@ -3,7 +3,7 @@ import { createChannel, createClient } from 'nice-grpc'
 import { ServerReflectionService } from 'nice-grpc-server-reflection'
 import { createGrpcServer, createLifecycle, createLogger } from '../index'
 
-const { requestDeserialize: requestOf } = ServerReflectionService.serverReflectionInfo
+const { requestDeserialize: parseRequest } = ServerReflectionService.serverReflectionInfo
 const LIST_SERVICES = Buffer.from([0x3a, 0])
 const describeSymbol = (name: string) => Buffer.from(`\x22${String.fromCharCode(name.length)}${name}`)
 
@@ -14,7 +14,7 @@ test('health is listed and described, so that tools need no files to ask for it'
   const channel = createChannel(`127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`)
   const client = createClient(ServerReflectionService, channel)
   const requests = async function* () {
-    for (const bytes of [LIST_SERVICES, describeSymbol(HealthDefinition.fullName)]) yield requestOf(bytes)
+    for (const bytes of [LIST_SERVICES, describeSymbol(HealthDefinition.fullName)]) yield parseRequest(bytes)
   }
   const responses: object[] = []
   for await (const response of client.serverReflectionInfo(requests())) responses.push(response.toObject())

@@ -1,7 +1,7 @@
-import { ServerCredentials } from '@grpc/grpc-js'
+import { type ChannelOptions, ServerCredentials } from '@grpc/grpc-js'
 import { DESCRIPTORS, HealthDefinition } from '@leadwire/contracts'
 import type { Live } from '@leadwire/settings'
-import type { CompatServiceDefinition, ServerMiddleware, ServiceImplementation } from 'nice-grpc'
+import type { CallContext, CompatServiceDefinition, ServerMiddleware, ServiceImplementation } from 'nice-grpc'
 import { createServer, ServerError, Status } from 'nice-grpc'
 import { errorDetailsServerMiddleware } from 'nice-grpc-error-details'
 import { ServerReflection, ServerReflectionService } from 'nice-grpc-server-reflection'
@@ -11,42 +11,86 @@ import type { Logger } from '../process/logger'
 import { createFairQueue } from '../queues/fair-queue'
 import { createTokenCheck } from '../security/service-token'
 import type { Tls } from '../security/tls'
-import { type Caller, SERVER_OPTIONS } from './channel'
-import { errorsToStatus, readable } from './errors'
+import { type Caller, MESSAGE_LIMITS } from './client'
+import { decodeToErrors, errorsToStatus } from './errors'
 import { healthService } from './health'
 import { observeCalls } from './observe-calls'
+
+const SERVER_OPTIONS: ChannelOptions = {
+  ...MESSAGE_LIMITS,
+  // Ends connections after this time, because clients resolve a name again only then. Without the limit a
+  // new copy would get no calls. Calls in flight finish.
+  'grpc.max_connection_age_ms': 30_000,
+}
 
 const requireToken = (tokens: Live<readonly string[]>): ServerMiddleware => {
   const isKnown = createTokenCheck(tokens)
   return async function* (call, context) {
     const open = call.method.path.startsWith(`/${HealthDefinition.fullName}/`)
     if (!open && !isKnown(context.metadata.get('authorization')))
-      throw new ServerError(Status.UNAUTHENTICATED, 'a service token is needed')
+      throw new ServerError(Status.UNAUTHENTICATED, 'the service token is missing or wrong')
     return yield* call.next(call.request, context)
   }
 }
 
-/** Of the ten connections to a database that a service has by default. */
+/**
+ * How many unary calls of one account run at once. Few, because a service has only ten connections to its
+ * database by default.
+ */
 const CALLS_OF_AN_ACCOUNT = 3
 
-// Others wait as long as a call waits for a connection: an account's slow statements leave connections for all other accounts.
+/** The context of a unary call that names an account. */
+export interface BoundContext extends CallContext {
+  /**
+   * Releases the call's place among the calls of its account. Call it before a wait that needs no database
+   * connection.
+   */
+  leavePlace: () => void
+}
+
+/**
+ * Returns the account that a request names, directly or in one of its messages, such as
+ * `{ appointment: { accountId } }`.
+ */
+const findAccountId = (request: object): number | undefined => {
+  for (const message of [request, ...Object.values(request)]) {
+    const { accountId } = (message ?? {}) as { accountId?: unknown }
+    if (typeof accountId === 'number') return accountId
+  }
+  return undefined
+}
+
+/**
+ * Runs at most three unary calls of an account at once, so that its slow statements leave connections to
+ * the other accounts. Further calls wait up to 3 s. Batches on streams are bounded elsewhere.
+ */
 const boundAccounts = (): ServerMiddleware => {
-  const enter = createFairQueue({ shareOf: () => CALLS_OF_AN_ACCOUNT, maxWaiting: 2000, maxWaitMs: 3000 })
+  const enter = createFairQueue({
+    computeShare: () => CALLS_OF_AN_ACCOUNT,
+    maxWaiting: 2000,
+    maxWaitMs: 3000,
+  })
   return async function* (call, context) {
-    const { accountId } = call.request as { accountId?: number }
+    const accountId = findAccountId(call.request as object)
     if (accountId === undefined) return yield* call.next(call.request, context)
     const leave = await enter(accountId)
+    let hasLeft = false
+    const leavePlace = () => {
+      if (!hasLeft) leave()
+      hasLeft = true
+    }
     try {
       context.signal.throwIfAborted()
-      return yield* call.next(call.request, context)
+      const bound: BoundContext = { ...context, leavePlace }
+      return yield* call.next(call.request, bound)
     } finally {
-      leave()
+      leavePlace()
     }
   }
 }
 
-// For certificates that are replaced while the server runs. Those of `createSsl` can't be, and the certificate providers of grpc-js
-// are experimental; both extend this class in the same way.
+// Credentials whose certificates can be replaced while the server runs. The credentials of `createSsl` cannot
+// change. The certificate providers of grpc-js, which extend this class in the same way, are experimental.
 class ReplaceableCredentials extends ServerCredentials {
   constructor(tls: Tls) {
     super({ requestCert: true, rejectUnauthorized: true }, tls.current())
@@ -58,7 +102,10 @@ class ReplaceableCredentials extends ServerCredentials {
   }
 }
 
-/** What `ServerReflection` does, from the first request on: reading all descriptors takes a tenth of a start. */
+/**
+ * Creates `ServerReflection` only for its first request, because reading all descriptors takes a tenth of
+ * the start-up time.
+ */
 const reflection = (services: Iterable<string>): ServiceImplementation<typeof ServerReflectionService> => {
   let implementation: ReturnType<typeof ServerReflection> | undefined
   return {
@@ -70,8 +117,8 @@ const reflection = (services: Iterable<string>): ServiceImplementation<typeof Se
 }
 
 /**
- * A gRPC server with health and reflection. Calls need one of `tokens`, and with `tls` a certificate. A drain finishes the calls in
- * flight.
+ * Makes a gRPC server with health and reflection. Calls need one of `tokens`, and with `tls` a client
+ * certificate. A drain lets the calls in flight finish.
  */
 export const createGrpcServer = (
   options: Caller & { logger: Logger; checks?: HealthCheck[]; metrics?: Registry },
@@ -91,7 +138,7 @@ export const createGrpcServer = (
       implementation: ServiceImplementation<Definition>,
     ): void => {
       services.add((definition as { fullName: string }).fullName)
-      server.add(readable(definition), implementation)
+      server.add(decodeToErrors(definition), implementation)
     },
     listen: async ({ host, port }: { host: string; port: number }): Promise<number> => {
       server.add(ServerReflectionService, reflection([HealthDefinition.fullName, ...services]))

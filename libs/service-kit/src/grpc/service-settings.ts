@@ -2,16 +2,16 @@ import * as settings from '@leadwire/settings'
 import { encryptionKeys } from '../security/sealer'
 import { serviceTokenSettings } from '../security/service-token'
 
-/** A program and its arguments. */
+/** Parses a program and its arguments. */
 const passwordCommand = (env: NodeJS.ProcessEnv) =>
   settings.makeValidator<string[] | undefined>((text) => {
     if (settings.isSet(env, 'DATABASE_PASSWORD'))
-      throw new TypeError('and DATABASE_PASSWORD are there: set one of them')
-    if (text.trim() === '') throw new TypeError('names no program')
+      throw new TypeError('is set together with DATABASE_PASSWORD: remove one of them')
+    if (text.trim() === '') throw new TypeError('must name a program')
     return text.trim().split(/\s+/)
   })({ default: undefined })
 
-/** The settings of a service that has a database, takes part in the stream and answers gRPC. */
+/** The settings of a service that has a database, uses the stream and serves gRPC. */
 export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
   LOG_LEVEL: settings.logLevel(),
   HOST: settings.host({ default: '127.0.0.1' }),

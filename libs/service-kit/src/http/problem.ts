@@ -9,7 +9,7 @@ export interface Problem {
   members?: Record<string, string>
 }
 
-/** A kind is the last part of the problem's `type`, and never changes. */
+/** The kinds of problems. A kind is the last part of the problem's `type`, and never changes. */
 export const PROBLEMS = {
   'bad-request': { status: 400, title: 'Bad Request' },
   unauthenticated: { status: 401, title: 'Unauthorized' },
@@ -35,22 +35,23 @@ export const PROBLEMS = {
 
 export type ProblemKind = keyof typeof PROBLEMS
 
-/** The page that explains the kinds; a kind is its fragment. */
+/** The path of the page that explains the kinds. The fragment of its URL is the kind. */
 export const PROBLEMS_PATH = '/problems'
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 
-// A code is its kind with `_` in the place of `-`; HTTP alone has more kinds.
-const kindOf = (code: ErrorCode) => code.replace('_', '-') as ProblemKind
+// A code and its kind differ only in `_` and `-`. Some kinds exist only for HTTP and have no code.
+const toKind = (code: ErrorCode) => code.replace('_', '-') as ProblemKind
 
-// The cause of a 5xx is for the log.
+// A 5xx response must not reveal the cause, which is only logged.
 const SERVER_DETAILS: Partial<Record<ProblemKind, string>> = {
-  internal: 'Something went wrong on our side.',
-  unavailable: 'Something behind the API is unavailable for a moment; Retry-After says when to try again.',
-  late: 'Something behind the API did not answer in time.',
+  internal: 'Something went wrong on our side. Try again. If the error remains, report the request_id.',
+  unavailable:
+    'A service behind the API is temporarily unavailable. Try again after the seconds in Retry-After.',
+  late: 'The request timed out, but may have taken effect. Repeat it with the same Idempotency-Key.',
 }
 
-export const problem = (kind: ProblemKind, detail: string, fieldErrors?: FieldErrors): Problem => ({
+export const createProblem = (kind: ProblemKind, detail: string, fieldErrors?: FieldErrors): Problem => ({
   status: PROBLEMS[kind].status,
   kind,
   detail: SERVER_DETAILS[kind] ?? detail,
@@ -58,15 +59,15 @@ export const problem = (kind: ProblemKind, detail: string, fieldErrors?: FieldEr
   ...(kind === 'unavailable' && { headers: { 'retry-after': '1' } }),
 })
 
-/** The problem of a ServiceError; any other error is a bug of ours. */
-export const problemOf = (error: unknown): Problem => {
-  if (!(error instanceof ServiceError)) return problem('internal', '')
+/** Returns the problem of a ServiceError. Any other error is a bug, and becomes `internal`. */
+export const toProblem = (error: unknown): Problem => {
+  if (!(error instanceof ServiceError)) return createProblem('internal', '')
   const { code, detail, fieldErrors, retryAfterS } = error
-  const found = problem(kindOf(code), detail, code === 'invalid' ? fieldErrors : undefined)
+  const found = createProblem(toKind(code), detail, code === 'invalid' ? fieldErrors : undefined)
   return retryAfterS === undefined ? found : { ...found, headers: { 'retry-after': String(retryAfterS) } }
 }
 
-/** The problem as application/problem+json (RFC 9457). */
+/** Renders a problem as application/problem+json (RFC 9457). */
 export const problemJson = (
   { status, kind, detail, fieldErrors, members }: Problem,
   requestId: string,
@@ -81,16 +82,18 @@ export const problemJson = (
     ...(fieldErrors && { errors: fieldErrors }),
   })
 
-/** The inverse of `problemOf` and `problemJson`; `internal` for any other body. */
-export const serviceErrorOfProblem = (json: string): ServiceError => {
+/**
+ * Reads the error from a problem document that `problemJson` wrote. Returns `internal` for any other body.
+ */
+export const readProblemError = (json: string): ServiceError => {
   try {
     const { type, detail, errors }: { type?: unknown; detail?: unknown; errors?: FieldErrors } =
       JSON.parse(json)
     const kind = String(type).split('#')[1]
-    const code = ERROR_CODES.find((known) => kindOf(known) === kind)
+    const code = ERROR_CODES.find((known) => toKind(known) === kind)
     if (code) return new ServiceError(code, String(detail), { ...(errors && { fieldErrors: errors }) })
   } catch {
-    // No JSON, or null.
+    // The body is not JSON, or is null.
   }
   return ServiceError.internal(new Error(`no problem document: ${json.slice(0, 1000)}`))
 }

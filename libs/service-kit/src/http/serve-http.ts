@@ -6,11 +6,13 @@ import { Histogram } from 'prom-client'
 import type { Metrics } from '../process/metrics'
 import { isTracing, SpanKind, tracer } from '../tracing/tracing'
 
-/** By the pattern of the route: addresses would make a series each. */
+/**
+ * Measures requests by the pattern of their route. With URLs instead, each URL would become a time series.
+ */
 export const measureRequests = (app: FastifyInstance, metrics: Metrics): void => {
   const durations = new Histogram({
     name: 'http_request_duration_seconds',
-    help: 'From the request line to the last byte of the answer, by route.',
+    help: 'Time from the request line to the last byte of the response, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 300],
     registers: [metrics],
@@ -24,7 +26,7 @@ export const measureRequests = (app: FastifyInstance, metrics: Metrics): void =>
 
 const UNTRACED = ['/healthz', '/readyz']
 
-/** Makes each request a span of the trace that its traceparent names. Without tracing it adds nothing. */
+/** Makes each request a span of the trace in its traceparent. Does nothing without tracing. */
 export const traceRequests = (app: FastifyInstance): void => {
   if (!isTracing()) return
   const contexts = new WeakMap<FastifyRequest, Context>()
@@ -39,7 +41,8 @@ export const traceRequests = (app: FastifyInstance): void => {
     contexts.set(request, ours)
     context.with(ours, done)
   })
-  // The events of a body have no context.
+  // Restores the trace context. Reading the body loses it, because the events of the body's stream run
+  // outside the context.
   app.addHook('preValidation', (request, _reply, done) =>
     context.with(contexts.get(request) ?? ROOT_CONTEXT, done),
   )
@@ -54,18 +57,23 @@ export const traceRequests = (app: FastifyInstance): void => {
   })
 }
 
-// Responses end their connections meanwhile, so that none is closed while a request arrives.
+// How long a draining server keeps idle connections open, while clients move to another copy. During this
+// time each response closes its connection, so that no connection is closed while a request arrives on it.
 const MOVE_ON_MS = 500
 
-/** Resolves when the last connection is gone. The HTTP server's own `close` cuts connections on which a request was just sent. */
+/**
+ * Drains a server. Resolves when the last connection is closed. The HTTP server's own `close` would also
+ * cut connections on which a client has just sent a request.
+ */
 export const drainHttp = async (server: FastifyInstance['server']): Promise<void> => {
-  // Right after the event loop has accepted connections: one that only the kernel has accepted would be reset.
+  // Waits until the event loop has accepted all connections. Closing the server would reset the connections
+  // that only the kernel has accepted.
   await new Promise(setImmediate)
   const closed = new Promise<void>((resolve) => {
     NetServer.prototype.close.call(server, () => resolve())
   })
   await pause(MOVE_ON_MS)
-  // A connection whose last answer began before the drain is idle only after it.
+  // Repeated, because a connection with a response in flight becomes idle only after that response.
   const sweep = setInterval(() => server.closeIdleConnections(), 50)
   await closed
   clearInterval(sweep)

@@ -20,14 +20,14 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-const tlsOf = async (name: string) => {
+const issueCertificate = async (name: string) => {
   const authority = await createAuthority()
   const caFile = await writeAuthorities(join(folder, name), [authority])
   return { ...(await writeCertificate(join(folder, name), await authority.issue(name))), caFile }
 }
 
 test('a server is trusted by the authorities that are named, and is not asked without TLS', async () => {
-  const [tls, other] = [await tlsOf('ours'), await tlsOf('another')]
+  const [tls, other] = [await issueCertificate('ours'), await issueCertificate('another')]
   const encrypted = await startNats({ tls })
   const plain = await startNats()
   try {
@@ -48,7 +48,7 @@ test('a server is trusted by the authorities that are named, and is not asked wi
 })
 
 test('a connection comes back to a server with a certificate of another authority when its file names that one', async () => {
-  const tls = await tlsOf('replaced')
+  const tls = await issueCertificate('replaced')
   const logger = { warn: () => undefined } as unknown as Logger
   const lifecycle = createLifecycle(logger)
   const nats = await startNats({ tls })

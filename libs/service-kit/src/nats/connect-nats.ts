@@ -4,15 +4,15 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import type { ServiceContext } from '../process/lifecycle'
 import type { Logger } from '../process/logger'
 
-// Before it is logged that there is no connection.
+// A warning is logged after this time without a connection.
 const QUIET_MS = 5000
 
-/** Waits for the first connection, and reconnects for ever. */
+/** Connects to NATS. Waits for the first connection, and reconnects for ever. */
 export const connectNats = async (
   options: ServiceContext<NatsConfig> & { name: string },
 ): Promise<NatsConnection> => {
   const { config, name, logger, lifecycle } = options
-  // Registered now, so that the order of stops does not depend on the first connection.
+  // Registered before connecting, so that the order of stops does not depend on when the connection opens.
   let connection: NatsConnection | undefined
   lifecycle.onStop('nats', () => connection?.close())
   const warning = setTimeout(() => logger.warn({ nats: 'not connected' }, 'nats'), QUIET_MS).unref()
@@ -21,14 +21,15 @@ export const connectNats = async (
     name,
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
-    // Otherwise two refusals close it for good, and passwords are never changed everywhere in the same instant.
+    // Two authentication errors would otherwise close the connection for good. Such errors occur while a
+    // password is being replaced, because clients and servers do not switch at the same instant.
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: 100,
     reconnectJitter: 50,
     reconnectJitterTLS: 50,
     timeout: 2000,
     pingInterval: 5000,
-    // Stack traces are captured for each message: a tenth of leads-service's time under creates.
+    // Capturing stack traces for each message took a tenth of leads-service's time under creates.
     noAsyncTraces: true,
   })
   clearTimeout(warning)
@@ -41,7 +42,7 @@ const logStatuses = async (connection: NatsConnection, logger: Logger) => {
   for await (const status of connection.status()) {
     const { type } = status
     if (type !== 'disconnect' && type !== 'reconnect' && type !== 'error') continue
-    // Each attempt to connect repeats them.
+    // Logs each status once, because every attempt to connect repeats it.
     if (logged.has(type)) continue
     logged.add(type)
     if (type === 'reconnect') logged.clear()
@@ -51,8 +52,9 @@ const logStatuses = async (connection: NatsConnection, logger: Logger) => {
 
 const EXISTS_WITH_OTHER_SETTINGS = 10058
 
-// What `config` does not name stays as an operator set it, such as the number of replicas; so do `storage` and `retention`, which
-// nats-server can't change.
+// Creates the stream, or updates its settings. Settings that `config` does not name stay as the operator
+// set them, such as the number of replicas. `storage` and `retention` also stay, because nats-server cannot
+// change them.
 export const ensureStream = async (
   manager: JetStreamManager,
   config: Pick<StreamConfig, 'name' | 'subjects' | 'storage' | 'retention'> & Partial<StreamConfig>,

@@ -22,7 +22,7 @@ const logger = createLogger({ service: 'spec', level: 'silent' })
 const settings = (env: Record<string, string>) =>
   readConfig(env, { NATS_URL: natsUrl(env), NATS_CREDENTIALS: natsCredentials(), NATS_NKEY: natsNkey() })
 
-const textOf = (bytes: Uint8Array) => Buffer.from(bytes).toString()
+const decodeText = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 
 let folder: string
 let lifecycle: Lifecycle
@@ -48,7 +48,7 @@ const stopServer = async () => {
   await exited
 }
 
-/** Starts nats-server at its port, in place of the one before. */
+/** Starts nats-server on its port, in place of the previous one. */
 const serve = async (authorization: string) => {
   await stopServer()
   const config = join(folder, 'nats-server.conf')
@@ -73,11 +73,11 @@ test('an NKey opens a server that knows its public half, and is read again for t
   const [older, newer] = [createUser(), createUser()]
   const serveTo = (user: typeof older) => serve(`authorization { users: [{ nkey: ${user.getPublicKey()} }] }`)
   await serveTo(older)
-  const { nats, replace } = await connectWith('NATS_NKEY', `${textOf(older.getSeed())}\n`)
+  const { nats, replace } = await connectWith('NATS_NKEY', `${decodeText(older.getSeed())}\n`)
   await nats.flush()
   await serveTo(newer)
   await replace('not a seed')
-  await replace(`${textOf(newer.getSeed())}\n`)
+  await replace(`${decodeText(newer.getSeed())}\n`)
   await eventually(() => nats.rtt())
 })
 
@@ -93,7 +93,7 @@ test('a credentials file opens a server of an operator, before and after its JWT
   const credentials = async (seconds: number) => {
     const user = createUser()
     const exp = Math.floor(Date.now() / 1000) + seconds
-    return textOf(fmtCreds(await encodeUser('spec', user, account, {}, { exp }), user))
+    return decodeText(fmtCreds(await encodeUser('spec', user, account, {}, { exp }), user))
   }
   const { nats, replace } = await connectWith('NATS_CREDENTIALS', await credentials(5))
   const seen: string[] = []
@@ -102,7 +102,7 @@ test('a credentials file opens a server of an operator, before and after its JWT
     for await (const status of statuses)
       seen.push(status.type === 'error' ? status.error.message : status.type)
   })()
-  // The server closes the connection when the JWT expires, and refuses it from then on.
+  // The server closes the connection when the JWT expires, and refuses the client from then on.
   await eventually(() =>
     expect(seen.filter((one) => one === 'Authorization Violation').length).toBeGreaterThan(3),
   )
@@ -116,8 +116,8 @@ test.each([
   [{ NATS_NKEY: 'SUAAAA' }, { NATS_NKEY: expect.stringContaining('nkeys: ') }],
   [{ NATS_CREDENTIALS: 'jwt' }, { NATS_CREDENTIALS: 'unable to parse credentials' }],
   [
-    { NATS_URL: 'nats://user:password@nats', NATS_NKEY: textOf(createUser().getSeed()) },
-    { NATS_URL: 'only one is used: NATS_NKEY, the user and password of a server' },
+    { NATS_URL: 'nats://user:password@nats', NATS_NKEY: decodeText(createUser().getSeed()) },
+    { NATS_URL: 'set only one of: NATS_NKEY, the user and password of a server' },
   ],
   [{}, { NATS_URL: expect.stringContaining('no user and password') }],
 ])('%o is an error of its setting', (change, errors) => {

@@ -74,7 +74,8 @@ test('a connection of a service outlives a lost SYN, although the other address 
     })
     const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }))
     const socket = connect({
-      ...{ host: 'far.example', port: server.port },
+      host: 'far.example',
+      port: server.port,
       lookup: (_, __, callback) => callback(null, addresses),
     })
     const connected = once(socket, 'connect')

@@ -7,18 +7,24 @@ import { createLogger, type Logger } from './logger'
 const DRAIN_LIMIT_MS = 10_000
 const LAST_LINES_MS = 20
 
-/** How long one address may take to accept a connection. The kernel resends a lost SYN after 1 s. */
+/**
+ * How long one address may take to accept a connection: long enough for a lost SYN, which the kernel resends
+ * after 1 s.
+ */
 export const ADDRESS_LIMIT_MS = 2000
 
-/** After Node's own limit, 250 ms, a connection fails when no other address accepts, such as an IPv6 one on a host without IPv6. */
+/**
+ * Raises Node's limit of 250 ms for one address. With Node's limit, a connection to a slow address fails if
+ * no other address works, for example because the only other one is an IPv6 address on a host without IPv6.
+ */
 export const limitAddresses = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_LIMIT_MS)
 
-/** Ordered shutdown: what was started last is stopped first. */
+/** Makes the lifecycle of a process. The part that started last stops first. */
 export const createLifecycle = (logger: Logger) => {
   const stops: { name: string; stop: () => unknown }[] = []
   const controller = new AbortController()
   const signal: AbortSignal = controller.signal
-  // Each open stream listens to it.
+  // No limit, because each open stream adds a listener.
   setMaxListeners(0, signal)
   let stopping: Promise<void> | undefined
   const stopAll = async () => {
@@ -32,10 +38,10 @@ export const createLifecycle = (logger: Logger) => {
     }
   }
   return {
-    /** Aborted when a drain starts. */
+    /** Aborts when a drain starts. */
     signal,
     onStop: (name: string, stop: () => unknown): void => void stops.push({ name, stop }),
-    /** Runs every registered stop in reverse order. A failure is logged, and the others run. */
+    /** Runs all registered stops in reverse order. Logs a stop that fails, and continues with the others. */
     stop: (): Promise<void> => {
       stopping ??= stopAll()
       return stopping
@@ -52,9 +58,10 @@ export interface ServiceContext<Config> {
 }
 
 /**
- * Runs a service in the foreground, and drains it on SIGTERM or SIGINT within 10 s. Exits with 1 after every error, and when the
- * drain takes too long: the supervisor starts a clean process. `--check-settings` only reads the configuration, so `start` should
- * load the service's modules. `--migrate` runs `migrate` in place of `start`.
+ * Runs a service in the foreground. Drains it on SIGTERM or SIGINT, for at most 10 s. Exits with 1 after any
+ * error, and if the drain takes too long, so that the supervisor starts a clean process. With
+ * `--check-settings`, only reads the configuration. `start` should import the service's modules itself, so
+ * that this check need not load them. `--migrate` runs `migrate` in place of `start`.
  */
 export const runService = async <
   Config extends {
@@ -80,7 +87,8 @@ export const runService = async <
       process.exit(1)
     }, DRAIN_LIMIT_MS).unref()
     await lifecycle.stop()
-    // At the exit pino writes the lines that are left, and never ends where the reader is gone (sonic-boom 4.2): leave none.
+    // Gives pino the time to write all lines. At exit pino writes the remaining lines synchronously, and
+    // hangs if the reader of the log is gone (sonic-boom 4.2).
     await pause(LAST_LINES_MS)
     process.exit(code)
   }

@@ -3,10 +3,11 @@ import { traceIds } from '../tracing/tracing'
 
 export type { Logger }
 
-// Other fields of an error hold data: PostgreSQL's `detail` a row, a mail server's `response` an address.
+// The fields of an error that are logged. Others contain data: PostgreSQL's `detail` contains a row, and a
+// mail server's `response` an address.
 const FIELDS = ['type', 'message', 'stack', 'code', 'syscall', 'table', 'column', 'constraint'] as const
 
-// PostgreSQL ends a message with the value: invalid input syntax for type integer: "...".
+// Removes the value with which PostgreSQL ends some messages: invalid input syntax for type integer: "...".
 const withoutValue = (text: unknown) =>
   typeof text === 'string' ? text.replace(/: "[^\n]*"$/gm, ': "…"') : text
 
@@ -16,7 +17,10 @@ const describeError = (error: unknown): unknown => {
   return Object.fromEntries(FIELDS.map((name) => [name, withoutValue(whole[name])]))
 }
 
-/** JSON lines on standard output, without tokens and secrets by these names, and without the data in errors. */
+/**
+ * Makes a logger that writes JSON lines to standard output. It omits tokens and secrets in fields with
+ * these names, and the data in errors.
+ */
 export const createLogger = ({ service, level }: { service: string; level: string }): Logger =>
   pino({
     level,

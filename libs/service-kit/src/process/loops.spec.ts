@@ -5,7 +5,7 @@ import { createLoops, type Round } from './loops'
 const started: ReturnType<typeof createLoops>[] = []
 afterEach(() => Promise.all(started.splice(0).map(({ stop }) => stop())))
 
-/** A loop that pauses for an hour at most, and how often it has run. */
+/** Starts a loop that pauses for at most an hour, and counts its rounds. */
 const counting = (work: (round: number) => Round) => {
   const loops = createLoops(createLogger({ service: 'spec', level: 'silent' }))
   started.push(loops)
@@ -18,13 +18,16 @@ const counting = (work: (round: number) => Round) => {
 }
 
 test('runs again while there is more, and after a pause while something is left', async () => {
-  const { state } = counting((round) => (round < 5 ? true : round < 10 ? 'pause' : false))
+  const { state } = counting((round) => {
+    if (round < 5) return true
+    return round < 10 && 'pause'
+  })
   await eventually(() => expect(state.rounds).toBeGreaterThanOrEqual(10))
 })
 
 test('a loop that has nothing to do pauses ever longer, and runs at once when it is woken', async () => {
   const { state, wake } = counting(() => false)
-  // Without being woken the fortieth round would come after 2^39 ms.
+  // Without a wake-up the fortieth round would come after 2^39 ms.
   for (let round = 1; round <= 40; round += 1) {
     await eventually(() => expect(state.rounds).toBeGreaterThanOrEqual(round))
     wake()

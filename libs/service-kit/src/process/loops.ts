@@ -1,9 +1,13 @@
 import { setMaxListeners } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAbortError } from 'abort-controller-x'
+import { limitRepeats } from './limit-repeats'
 import type { Logger } from './logger'
 
-/** Rejects when `signal` aborts. The pause is fixed: a database or a broker comes back by itself. */
+/**
+ * Repeats `attempt` until it succeeds. Rejects when `signal` aborts. The pause does not grow, because a
+ * database or a broker comes back without help.
+ */
 export const untilSuccess = async <T>(
   attempt: () => Promise<T>,
   options: { signal: AbortSignal; pauseMs: number; onFailure: (error: unknown) => void },
@@ -19,15 +23,22 @@ export const untilSuccess = async <T>(
   }
 }
 
-/** How a round ended: true where the next one should start at once, 'pause' where more is left for later, false where nothing was to do. */
+/**
+ * How a round ended: true if the next round should start at once, 'pause' if it should start after the
+ * shortest pause, false if there was nothing to do.
+ */
 export type Round = boolean | 'pause'
 
-/** Sleeps until it is woken or a time has passed; a call that comes while nothing sleeps is not lost. */
+/**
+ * Makes an alarm. `sleep` waits until `wake` is called or the time has passed, and resolves with whether it
+ * was woken. A call of `wake` while nothing sleeps ends the next sleep at once.
+ */
 export const createAlarm = () => {
   let woken = false
   let ring = (): void => undefined
   return {
-    // Called twice for each attempt: an AbortController makes an exception for each call (seen: a tenth of the processor time).
+    // A plain callback, because `wake` is called twice for each attempt of a delivery. An AbortController
+    // creates an exception for each call, which took a tenth of the processor time.
     wake: (): void => {
       woken = true
       ring()
@@ -48,20 +59,44 @@ export const createAlarm = () => {
   }
 }
 
+type Alarm = ReturnType<typeof createAlarm>
+
+/** Repeats `runRound` until `signal` aborts. The method `run` of `createLoops` documents the pauses. */
+const repeatRounds = async (
+  runRound: () => Promise<Round>,
+  { pauseMs, idleMs }: { pauseMs: number; idleMs: number },
+  { alarm, signal }: { alarm: Alarm; signal: AbortSignal },
+): Promise<void> => {
+  let lengthMs = pauseMs
+  while (!signal.aborted) {
+    const round = await runRound()
+    if (round !== false) lengthMs = pauseMs
+    if (round === true) continue
+    await pause(pauseMs, undefined, { signal }).catch(() => undefined)
+    const woken = await alarm.sleep(signal.aborted ? 0 : lengthMs - pauseMs)
+    lengthMs = woken ? pauseMs : Math.min(lengthMs * 2, idleMs)
+  }
+}
+
 export const createLoops = (logger: Logger) => {
+  const failures = limitRepeats(logger)
   const stopping = new AbortController()
   const signal: AbortSignal = stopping.signal
-  // A service has more than ten loops, and calls that end with them.
+  // No limit, because each loop adds a listener, and so does each call that ends with the loops.
   setMaxListeners(0, signal)
   const running: Promise<void>[] = []
-  const alarms: ReturnType<typeof createAlarm>[] = []
+  const alarms: Alarm[] = []
   return {
-    /** Aborted when the loops are stopped: for what a round waits for and need not. */
+    /** Aborts when the loops are stopped. Pass it to waits that a round can abandon. */
     signal,
     /**
-     * Repeats `work`, after `pauseMs` while there is any, and twice as long after each round without, up to `idleMs` (10 s). Call the
-     * function that comes back after committing work for this loop: it starts a round at once, but no sooner than `pauseMs` after
-     * the last. Polling finds what a crash left.
+     * Repeats `work` until the loops are stopped. After a round that returns true, the next round starts at
+     * once. After a round that returns 'pause' or fails, it starts after `pauseMs`. After rounds without
+     * work the pause doubles each time, up to `idleMs` (10 s by default). A number sets a constant pause.
+     * Polling finds work that a crash left behind.
+     *
+     * Returns the function to call after new work for the loop was committed. It starts a round at once,
+     * but not within `pauseMs` of the previous round.
      */
     run: (
       name: string,
@@ -71,26 +106,17 @@ export const createLoops = (logger: Logger) => {
       const { pauseMs, idleMs = 10_000 } =
         typeof pauses === 'number' ? { pauseMs: pauses, idleMs: pauses } : pauses
       const alarm = createAlarm()
-      const loop = async () => {
-        let lengthMs = pauseMs
-        while (!signal.aborted) {
-          const round = await work().catch((error: unknown) => {
-            if (!signal.aborted || !isAbortError(error))
-              logger.warn({ err: error, loop: name }, 'a round failed')
-            return 'pause' as const
-          })
-          if (round !== false) lengthMs = pauseMs
-          if (round === true) continue
-          await pause(pauseMs, undefined, { signal }).catch(() => undefined)
-          const woken = await alarm.sleep(signal.aborted ? 0 : lengthMs - pauseMs)
-          lengthMs = woken ? pauseMs : Math.min(lengthMs * 2, idleMs)
-        }
-      }
+      const runRound = (): Promise<Round> =>
+        work().catch((error: unknown) => {
+          if (!signal.aborted || !isAbortError(error))
+            failures.warn({ err: error, loop: name }, 'a round failed')
+          return 'pause'
+        })
       alarms.push(alarm)
-      running.push(loop())
+      running.push(repeatRounds(runRound, { pauseMs, idleMs }, { alarm, signal }))
       return alarm.wake
     },
-    /** Resolves when the rounds in flight are over. */
+    /** Stops the loops. Resolves when the rounds in flight have ended. */
     stop: async (): Promise<void> => {
       stopping.abort()
       for (const { wake } of alarms) wake()

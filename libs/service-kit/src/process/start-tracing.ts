@@ -15,7 +15,10 @@ import type { Logger } from './logger'
 
 const FLUSH_LIMIT_MS = 2000
 
-/** Sends traces by OTLP, protobuf over HTTP. OpenTelemetry reads its other settings itself. */
+/**
+ * Starts to send traces by OTLP (protobuf over HTTP). OpenTelemetry reads its other settings from the
+ * environment itself.
+ */
 export const startTracing = (
   service: string,
   config: { OTEL_EXPORTER_OTLP_HEADERS?: string | undefined },

@@ -2,7 +2,7 @@ import { createMetrics } from '../process/metrics'
 import { createBatcher } from './batcher'
 import { createBatcherMeters } from './queue-meters'
 
-/** A `send` whose batches are answered when the spec says so. */
+/** Makes a `send` that responds to a batch when the spec says so. */
 const heldSend = () => {
   const batches: { items: string[]; answer: (results?: string[]) => void; fail: (error: Error) => void }[] =
     []
@@ -48,7 +48,7 @@ test('a batch ends before its cost would exceed the bound, and what alone costs 
     maxBatch: 4,
     maxInFlight: 9,
     maxQueued: 99,
-    costOf: (item) => item.length,
+    computeCost: (item) => item.length,
     maxBatchCost: 5,
   })
   void ['aa', 'bbb', 'c', 'dddddddd', 'e', 'f', 'g', 'h', 'i'].map((item) => call(item))
@@ -168,8 +168,11 @@ test('beyond the bound an item is refused as unavailable', async () => {
 test('a batch takes one from each queue in turn, and a queue that must wait comes first in the next', async () => {
   const cost = (item: string) => (item.length > 1 ? 5 : 1)
   const { batches, call } = batched({
-    ...{ maxBatch: 9, maxBatchCost: 10, maxQueued: 20, costOf: cost },
-    queueOf: (item) => item[0],
+    maxBatch: 9,
+    maxBatchCost: 10,
+    maxQueued: 20,
+    computeCost: cost,
+    findQueue: (item) => item[0],
   })
   const calls = ['x', 'a-1', 'a-2', 'a-3', 'b1', 'c', 'd', 'c'].map((item) => call(item))
   await turn()
@@ -183,7 +186,7 @@ test('a batch takes one from each queue in turn, and a queue that must wait come
 })
 
 test('a queue that is full refuses its own items alone', async () => {
-  const { batches, call } = batched({ maxQueued: 4, queueOf: (item) => item[0] })
+  const { batches, call } = batched({ maxQueued: 4, findQueue: (item) => item[0] })
   void call('first')
   await turn()
   const waiting = [call('a1'), call('a2')]
@@ -202,16 +205,14 @@ test('the meter counts what waits, what left in one batch and what was refused',
   await turn()
   const others = [call('b'), call('c')]
   await expect(call('d')).rejects.toMatchObject({ code: 'unavailable' })
-  const labels = '{gather="things",service="spec"}'
+  const labels = '{batcher="things",service="spec"}'
   const told = await metrics.metrics()
-  expect(told).toContain(`leadwire_gather_waiting${labels} 2\n`)
-  expect(told).toContain(`leadwire_gather_refused_total${labels} 1\n`)
+  expect(told).toContain(`leadwire_batch_waiting${labels} 2\n`)
+  expect(told).toContain(`leadwire_batch_refused_total${labels} 1\n`)
   batches[0]!.answer()
   await first
   await turn()
   batches[1]!.answer()
   await Promise.all(others)
-  expect(await metrics.metrics()).toContain(
-    'leadwire_gather_batch_items_sum{service="spec",gather="things"} 3\n',
-  )
+  expect(await metrics.metrics()).toContain('leadwire_batch_items_sum{service="spec",batcher="things"} 3\n')
 })

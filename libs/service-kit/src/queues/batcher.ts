@@ -1,92 +1,146 @@
+/*
+ * Joins calls for one item into calls for many. While `maxInFlight` batches are in flight, items wait. They
+ * are sent together as soon as one of these batches has its response. A lone item is sent at the end of the
+ * event loop's turn.
+ *
+ * States of an item (`batcher.spec.ts` proves each transition):
+ *
+ * - waiting → sent: the item's batch is sent.
+ * - waiting → refused as TooBusy: the item waited for `maxWaitMs`, its deadline passed, its caller has
+ *   gone, or too many items wait. No work was done.
+ * - sent → answered: `send` resolves with the item's result, or rejects for the whole batch. The work may
+ *   have been done if it rejects.
+ * - sent → timed out: the item's deadline passes first. The work may have been done. The other items of the
+ *   batch are not affected.
+ */
 import { type Context, context } from '@opentelemetry/api'
 import { ServiceError, TooBusy } from '../errors/service-error'
 import { sendTogether } from '../tracing/tracing'
 import type { BatcherMeter } from './queue-meters'
 
+/** How long the caller of an item waits. */
 interface Limits {
   readonly deadline: Date
   isGone(): boolean
 }
 
-interface Waiting<Item, Result> {
+/** An item with its caller. */
+interface Entry<Item, Result> {
   item: Item
-  /** Milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   deadline: number
   isGone: () => boolean
   trace: Context
-  /** Whether its batch has left: some of the work may have been done. */
-  sent: boolean
-  timer?: NodeJS.Timeout
+  state: 'waiting' | 'sent' | 'refused'
+  timer: NodeJS.Timeout | undefined
+  onRefused: () => void
   resolve: (result: Result) => void
   reject: (error: unknown) => void
 }
 
-const startTimer = <Item, Result>(waiting: Waiting<Item, Result>, maxWaitMs: number): void => {
-  const expire = () => {
-    const leftMs = waiting.deadline - Date.now()
-    if (waiting.sent && leftMs > 0) {
-      waiting.timer = setTimeout(expire, leftMs)
-      return
-    }
-    waiting.isGone = () => true
-    waiting.reject(waiting.sent ? ServiceError.timedOut() : new TooBusy())
-  }
-  waiting.timer = setTimeout(expire, Math.min(maxWaitMs, waiting.deadline - Date.now()))
+type AnyEntry = Entry<unknown, never>
+
+const refuse = (entry: AnyEntry): void => {
+  clearTimeout(entry.timer)
+  entry.state = 'refused'
+  entry.onRefused()
+  entry.reject(new TooBusy())
 }
 
-/** Rejects the item whose caller waits no longer. */
-const isAwaited = <Item, Result>({ deadline, isGone, reject, timer }: Waiting<Item, Result>): boolean => {
-  if (deadline > Date.now() && !isGone()) return true
-  clearTimeout(timer)
-  reject(new TooBusy())
+/**
+ * Refuses an item that waits for `maxWaitMs` or until its deadline. Times out a sent item at its deadline.
+ */
+const startTimer = (entry: AnyEntry, maxWaitMs: number): void => {
+  const end = () => {
+    const leftMs = entry.deadline - Date.now()
+    if (entry.state === 'waiting') refuse(entry)
+    else if (leftMs > 0) entry.timer = setTimeout(end, leftMs)
+    else entry.reject(ServiceError.timedOut())
+  }
+  entry.timer = setTimeout(end, Math.min(maxWaitMs, entry.deadline - Date.now()))
+}
+
+/** Returns whether an item may still be sent. Refuses an item whose caller no longer waits. */
+const isAwaited = (entry: AnyEntry): boolean => {
+  if (entry.state === 'refused') return false
+  if (entry.deadline > Date.now() && !entry.isGone()) return true
+  refuse(entry)
   return false
 }
 
 /**
- * Turns calls for one item into calls for many: items that arrive while a batch is in flight join the next one. A lone item leaves
- * at the end of the event loop's turn.
- *
- * An item with limits is rejected at its deadline: as timed out when its batch has left, else as TooBusy, because nothing was
- * done. TooBusy is also the error of an item that waited for `maxWaitMs`, of one whose caller has gone, and of one too many.
+ * Makes the function that adds an item to the next batch and resolves with the item's result. Items without
+ * limits have no deadline.
  */
 export const createBatcher = <Item, Result>(options: {
+  /**
+   * Sends a batch. Receives the deadline of each item, in milliseconds since the epoch. Resolves with a
+   * result for each item.
+   */
   send: (items: Item[], deadlines: number[]) => Promise<Result[]>
   maxBatch: number
   maxInFlight: number
+  /** The maximum number of waiting items. */
   maxQueued: number
   maxWaitMs?: number
-  costOf?: (item: Item) => number
-  /** Unless one item alone costs more. */
+  computeCost?: (item: Item) => number
+  /** The maximum cost of a batch. An item that costs more is sent alone. */
   maxBatchCost?: number
-  /** A batch takes one item from each queue at a time, so that no queue delays another. One queue holds half of `maxQueued`. */
-  queueOf?: (item: Item) => unknown
+  /**
+   * Returns the queue of an item. A batch takes one item from each queue in turn, so that no queue delays
+   * another. A queue holds at most half of `maxQueued`. By default there is one queue.
+   */
+  findQueue?: (item: Item) => unknown
   meter?: BatcherMeter | undefined
 }): ((item: Item, limits?: Limits) => Promise<Result>) => {
-  const { maxBatch, maxInFlight, maxQueued, queueOf, meter } = options
+  const { send, maxBatch, maxInFlight, maxQueued, findQueue, meter } = options
   const { maxWaitMs = Number.POSITIVE_INFINITY, maxBatchCost = Number.POSITIVE_INFINITY } = options
-  const { costOf = () => 0 } = options
-  const maxPerQueue = queueOf ? maxQueued / 2 : maxQueued
-  // The next to be served first.
-  const queues = new Map<unknown, Waiting<Item, Result>[]>()
-  let queued = 0
-  let inFlight = 0
-  let flushing = false
-  meter?.watch(() => queued)
+  const { computeCost = () => 0 } = options
+  const maxPerQueue = findQueue ? maxQueued / 2 : maxQueued
+  // The queue that is served next comes first.
+  const queues = new Map<unknown, Entry<Item, Result>[]>()
+  let waitingCount = 0
+  let inFlightCount = 0
+  let isSendScheduled = false
+  meter?.watch(() => waitingCount)
 
-  const dispatch = async (batch: Waiting<Item, Result>[]) => {
-    inFlight += 1
-    meter?.sent(batch.length)
-    for (const waiting of batch) waiting.sent = true
+  const takeBatch = (): Entry<Item, Result>[] => {
+    const batch: Entry<Item, Result>[] = []
+    let cost = 0
+    // The loop moves a queue that still has items to the end of the map, and so visits it again.
+    for (const [key, queue] of queues) {
+      if (batch.length === maxBatch) break
+      const nextCost = computeCost(queue[0]!.item)
+      if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
+      cost += nextCost
+      batch.push(queue.shift()!)
+      queues.delete(key)
+      if (queue.length > 0) queues.set(key, queue)
+    }
+    waitingCount -= batch.length
+    return batch.filter(isAwaited)
+  }
+
+  /** Resolves with the results of a batch. The next batch is sent before the callers of this one resume. */
+  const requestResults = async (batch: Entry<Item, Result>[]): Promise<Result[]> => {
     const items = batch.map(({ item }) => item)
     const deadlines = batch.map(({ deadline }) => deadline)
     try {
-      const results = await sendTogether(batch, () => options.send(items, deadlines)).finally(() => {
-        inFlight -= 1
-        // The next batch leaves before this one's callers resume, so that both processes work meanwhile.
-        flush()
-      })
+      return await sendTogether(batch, () => send(items, deadlines))
+    } finally {
+      inFlightCount -= 1
+      sendWaiting()
+    }
+  }
+
+  const sendBatch = async (batch: Entry<Item, Result>[]): Promise<void> => {
+    inFlightCount += 1
+    meter?.sent(batch.length)
+    for (const entry of batch) entry.state = 'sent'
+    try {
+      const results = await requestResults(batch)
       if (results.length !== batch.length)
-        throw new ServiceError('internal', `${batch.length} items were sent, ${results.length} results came`)
+        throw new ServiceError('internal', `a batch of ${batch.length} items has ${results.length} results`)
       for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
     } catch (error) {
       for (const { reject } of batch) reject(error)
@@ -94,50 +148,51 @@ export const createBatcher = <Item, Result>(options: {
     for (const { timer } of batch) clearTimeout(timer)
   }
 
-  const nextBatch = () => {
-    const batch: Waiting<Item, Result>[] = []
-    let cost = 0
-    // A queue that is set again is visited again in this loop, behind the others.
-    for (const [key, queue] of queues) {
-      if (batch.length === maxBatch) break
-      const nextCost = costOf(queue[0]!.item)
-      if (batch.length > 0 && cost + nextCost > maxBatchCost) continue
-      cost += nextCost
-      batch.push(queue.shift()!)
-      queues.delete(key)
-      if (queue.length > 0) queues.set(key, queue)
+  const sendWaiting = (): void => {
+    while (inFlightCount < maxInFlight && waitingCount > 0) {
+      const batch = takeBatch()
+      if (batch.length > 0) void sendBatch(batch)
     }
-    queued -= batch.length
-    return batch.filter(isAwaited)
   }
 
-  const flush = () => {
-    flushing = false
-    while (inFlight < maxInFlight && queued > 0) {
-      const batch = nextBatch()
-      if (batch.length > 0) void dispatch(batch)
-    }
+  /**
+   * Sends the waiting items at the end of this turn of the event loop, so that requests that were read from
+   * many sockets in one turn are sent together. A microtask would be too early: with 64 clients, three of
+   * four batches had a single item.
+   */
+  const scheduleSend = (): void => {
+    if (isSendScheduled) return
+    isSendScheduled = true
+    setImmediate(() => {
+      isSendScheduled = false
+      sendWaiting()
+    })
   }
 
   return (item, limits) =>
     new Promise<Result>((resolve, reject) => {
-      const key = queueOf?.(item)
+      const key = findQueue?.(item)
       const queue = queues.get(key) ?? []
-      if (queued >= maxQueued || queue.length >= maxPerQueue) {
+      if (waitingCount >= maxQueued || queue.length >= maxPerQueue) {
         meter?.refused()
         reject(new TooBusy())
         return
       }
-      const deadline = limits?.deadline.getTime() ?? Number.POSITIVE_INFINITY
-      const isGone = () => limits?.isGone() === true
-      const waiting = { item, deadline, isGone, trace: context.active(), sent: false, resolve, reject }
-      if (limits) startTimer(waiting, maxWaitMs)
-      queue.push(waiting)
+      const entry: Entry<Item, Result> = {
+        item,
+        deadline: limits?.deadline.getTime() ?? Number.POSITIVE_INFINITY,
+        isGone: () => limits?.isGone() === true,
+        trace: context.active(),
+        state: 'waiting',
+        timer: undefined,
+        onRefused: () => meter?.refused(),
+        resolve,
+        reject,
+      }
+      if (limits) startTimer(entry, maxWaitMs)
+      queue.push(entry)
       queues.set(key, queue)
-      queued += 1
-      // At the end of this turn of the event loop: requests that were read from many sockets in it leave together. In a
-      // microtask the first of them would leave alone, and the second; seen with 64 clients: of four calls three were lone.
-      if (!flushing) setImmediate(flush)
-      flushing = true
+      waitingCount += 1
+      scheduleSend()
     })
 }

@@ -7,10 +7,16 @@ const BUSY = { code: 'unavailable' }
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate'] }))
 afterEach(() => jest.useRealTimers())
 
-/** Eight at once, in shares with one more for whoever comes next; waits for 100 ms. */
+/**
+ * Makes a queue with a capacity of 8. Accounts have equal shares, and one share is kept free for the next
+ * account. Work waits for at most 100 ms.
+ */
 const scene = (over: Partial<Parameters<typeof createFairQueue>[0]> = {}) => {
   const turns = createFairQueue({
-    ...{ shareOf: (accounts) => 8 / (accounts + 1), capacity: 8, maxWaiting: 100, maxWaitMs: 100 },
+    computeShare: (accounts) => 8 / (accounts + 1),
+    capacity: 8,
+    maxWaiting: 100,
+    maxWaitMs: 100,
     ...over,
   })
   const inside: string[] = []
@@ -39,7 +45,7 @@ test('an account has its share, a further account finds room, and waiting work i
 })
 
 test('waiting accounts are admitted in turn', async () => {
-  const { inside, enter, leave, settle } = scene({ shareOf: () => 8 })
+  const { inside, enter, leave, settle } = scene({ computeShare: () => 8 })
   void enter(1, 'all', 8)
   for (const name of ['a1', 'a2', 'a3']) void enter(1, name)
   void enter(2, 'b1')
@@ -69,7 +75,7 @@ test('who waits too long is refused, and leaves nothing behind', async () => {
   jest.advanceTimersByTime(100)
   await expect(other).rejects.toMatchObject(BUSY)
   leave(1)
-  // Alone again, an account has half.
+  // An account that is alone again has half of the capacity.
   for (const name of ['a1', 'a2', 'a3', 'a4', 'a5']) void enter(1, name)
   await settle()
   expect(inside).toEqual(['large', 'a1', 'a2', 'a3', 'a4'])
@@ -78,15 +84,18 @@ test('who waits too long is refused, and leaves nothing behind', async () => {
 test('beyond its share of those that may wait an account is refused at once, and no other is', async () => {
   const metrics = createMetrics('spec')
   const { enter, leave, settle, inside } = scene({
-    ...{ shareOf: () => 1, capacity: 1, maxWaiting: 4, meter: createBatcherMeters(metrics)('request') },
+    computeShare: () => 1,
+    capacity: 1,
+    maxWaiting: 4,
+    meter: createBatcherMeters(metrics)('request'),
   })
   void enter(1, 'a1')
   const waiting = [enter(1, 'a2'), enter(1, 'a3')]
   await expect(enter(1, 'a4')).rejects.toMatchObject(BUSY)
   waiting.push(enter(2, 'b1'))
-  const labels = '{gather="request",service="spec"}'
-  expect(await metrics.metrics()).toContain(`leadwire_gather_waiting${labels} 3\n`)
-  expect(await metrics.metrics()).toContain(`leadwire_gather_refused_total${labels} 1\n`)
+  const labels = '{batcher="request",service="spec"}'
+  expect(await metrics.metrics()).toContain(`leadwire_batch_waiting${labels} 3\n`)
+  expect(await metrics.metrics()).toContain(`leadwire_batch_refused_total${labels} 1\n`)
   for (const account of [1, 1, 2]) {
     leave(account)
     await settle()

@@ -1,95 +1,166 @@
+/*
+ * Bounds the work in flight, for each account and in total, and admits accounts in turn.
+ *
+ * States of work (`fair-queue.spec.ts` proves them):
+ *
+ * - admitted: the work fits into the account's share and into the capacity. It counts until it is released.
+ * - waiting: the work does not fit, or other work of its account is already waiting. Each release admits
+ *   waiting work that fits, one piece of each account in turn. Waiting is cheaper than refusing, because a
+ *   refused client repeats its request at once.
+ * - refused as TooBusy: the work waited for `maxWaitMs`, or its account already has its share of the
+ *   waiting work.
+ *
+ * Work that costs more than its share is admitted when no other work of its account is in flight. Work that
+ * costs more than the capacity is admitted when no work at all is in flight.
+ */
 import { TooBusy } from '../errors/service-error'
 import type { BatcherMeter } from './queue-meters'
 
-interface Queue {
-  /** The cost of its admitted work. */
-  admitted: number
-  waiting: Set<{ cost: number; enter: () => void }>
+/** The work of one account. Deleted when the account has no work. */
+interface AccountQueue {
+  /** The cost of the admitted work. */
+  admittedCost: number
+  /**
+   * The waiting work in order of arrival. A set, because work that has waited for too long is removed from
+   * the middle.
+   */
+  waiting: Set<WaitingWork>
 }
 
+interface WaitingWork {
+  cost: number
+  /** Admits the work. */
+  admit: () => void
+}
+
+/** Releases the admitted work. Call it once. */
+type Release = () => void
+
 /**
- * Bounds the work in flight, for each account and in all, and admits accounts in turn. Resolves with the function to call when the
- * work is done. Work that waited for `maxWaitMs` is refused as TooBusy: a client that retries at once is answered no faster. Work
- * that alone costs more than there is runs alone.
+ * Makes the function that admits work. It resolves with the function to call when the work is done. Without
+ * `maxWaiting`, work that does not fit is refused at once. `Account` is the type of the key that has a
+ * share. By default the key is the id of an account.
  */
-export const createFairQueue = (options: {
-  /** What one account's work may cost while so many accounts work or wait. */
-  shareOf: (accounts: number) => number
-  /** What all admitted work may cost. */
+export const createFairQueue = <Account = number>(options: {
+  /** Returns the maximum cost of one account's admitted work, while `accounts` accounts have work. */
+  computeShare: (accounts: number) => number
+  /** The maximum cost of all admitted work. By default there is no bound. */
   capacity?: number
-  /** How many may wait in all. Accounts have equal shares, and one share is kept for the next account. Absent: none waits. */
+  /**
+   * The maximum number of pieces of work that wait. Accounts have equal shares, and one share is kept free
+   * for the next account.
+   */
   maxWaiting?: number
   maxWaitMs?: number
   meter?: BatcherMeter | undefined
-}): ((accountId: number, cost?: number) => Promise<() => void>) => {
-  const { shareOf, capacity = Number.POSITIVE_INFINITY, maxWaiting = 0, maxWaitMs = 0, meter } = options
-  // The next to be admitted first.
-  const queues = new Map<number, Queue>()
-  let admitted = 0
-  let allWaiting = 0
-  meter?.watch(() => allWaiting)
+}): ((account: Account, cost?: number) => Promise<Release>) => {
+  const { computeShare, capacity = Number.POSITIVE_INFINITY, maxWaiting = 0, maxWaitMs = 0, meter } = options
+  // The account that is served next comes first.
+  const queues = new Map<Account, AccountQueue>()
+  let allAdmittedCost = 0
+  let allWaitingCount = 0
+  meter?.watch(() => allWaitingCount)
 
-  const release = (accountId: number, queue: Queue) => {
-    if (queue.admitted === 0 && queue.waiting.size === 0) queues.delete(accountId)
+  const fits = ({ admittedCost }: AccountQueue, cost: number): boolean => {
+    const fitsCapacity = allAdmittedCost === 0 || allAdmittedCost + cost <= capacity
+    const fitsShare = admittedCost === 0 || admittedCost + cost <= computeShare(queues.size)
+    return fitsCapacity && fitsShare
   }
 
-  const fits = (queue: Queue, cost: number) =>
-    (admitted === 0 || admitted + cost <= capacity) &&
-    (queue.admitted === 0 || queue.admitted + cost <= shareOf(queues.size))
+  const deleteIfEmpty = (account: Account, queue: AccountQueue): void => {
+    if (queue.admittedCost === 0 && queue.waiting.size === 0) queues.delete(account)
+  }
 
-  const admit = (accountId: number, queue: Queue, cost: number) => {
-    admitted += cost
-    queue.admitted += cost
+  const admit = (account: Account, queue: AccountQueue, cost: number): Release => {
+    allAdmittedCost += cost
+    queue.admittedCost += cost
     return () => {
-      admitted -= cost
-      queue.admitted -= cost
-      release(accountId, queue)
-      if (allWaiting > 0) admitNext()
+      allAdmittedCost -= cost
+      queue.admittedCost -= cost
+      deleteIfEmpty(account, queue)
+      if (allWaitingCount > 0) admitWaiting()
     }
   }
 
-  const refuse = (accountId: number, queue: Queue) => {
-    release(accountId, queue)
+  const admitWaiting = (): void => {
+    // After admitting an account's work, the loop moves the account to the end of the map, and so visits it
+    // again.
+    for (const [account, queue] of queues) {
+      const [next] = queue.waiting
+      if (!next || !fits(queue, next.cost)) continue
+      next.admit()
+      queues.delete(account)
+      queues.set(account, queue)
+    }
+  }
+
+  const refuse = (account: Account, queue: AccountQueue): TooBusy => {
+    deleteIfEmpty(account, queue)
     meter?.refused()
     return new TooBusy()
   }
 
-  const wait = (accountId: number, queue: Queue, cost: number) =>
-    new Promise<() => void>((resolve, reject) => {
+  const wait = (account: Account, queue: AccountQueue, cost: number): Promise<Release> =>
+    new Promise((resolve, reject) => {
       const stopWaiting = () => {
         clearTimeout(timer)
-        queue.waiting.delete(waiting)
-        allWaiting -= 1
+        queue.waiting.delete(work)
+        allWaitingCount -= 1
       }
       const timer = setTimeout(() => {
         stopWaiting()
-        reject(refuse(accountId, queue))
+        reject(refuse(account, queue))
       }, maxWaitMs)
-      const enter = () => {
-        stopWaiting()
-        resolve(admit(accountId, queue, cost))
+      const work: WaitingWork = {
+        cost,
+        admit: () => {
+          stopWaiting()
+          resolve(admit(account, queue, cost))
+        },
       }
-      const waiting = { cost, enter }
-      queue.waiting.add(waiting)
-      allWaiting += 1
+      queue.waiting.add(work)
+      allWaitingCount += 1
     })
 
-  const admitNext = () => {
-    // A queue that is set again is visited again in this loop, behind the others.
-    for (const [accountId, queue] of queues) {
-      const [next] = queue.waiting
-      if (!next || !fits(queue, next.cost)) continue
-      next.enter()
-      queues.delete(accountId)
-      queues.set(accountId, queue)
-    }
+  return async (account, cost = 1) => {
+    const queue = queues.get(account) ?? { admittedCost: 0, waiting: new Set() }
+    queues.set(account, queue)
+    if (queue.waiting.size === 0 && fits(queue, cost)) return admit(account, queue, cost)
+    const maxWaitingOfAccount = maxWaiting / (queues.size + 1)
+    if (queue.waiting.size < maxWaitingOfAccount) return wait(account, queue, cost)
+    throw refuse(account, queue)
   }
+}
 
-  return async (accountId, cost = 1) => {
-    const queue = queues.get(accountId) ?? { admitted: 0, waiting: new Set() }
-    queues.set(accountId, queue)
-    if (queue.waiting.size === 0 && fits(queue, cost)) return admit(accountId, queue, cost)
-    if (queue.waiting.size < maxWaiting / (queues.size + 1)) return wait(accountId, queue, cost)
-    throw refuse(accountId, queue)
+/** Runs work when its account's turn comes. Rejects with TooBusy if that takes too long. */
+export type RunInTurn = <Result>(accountId: number, work: () => Promise<Result>) => Promise<Result>
+
+/** How long work waits for its turn. Equal to the time limit of a request. */
+const MAX_TURN_WAIT_MS = 10_000
+
+/**
+ * Makes a queue that runs at most `atOnce` pieces of work at a time, accounts in turn, and at most
+ * `ofAccount` of one account. It bounds how many connections to PostgreSQL one kind of work uses, however
+ * many gateways call.
+ */
+export const createTurns = (
+  atOnce: number,
+  meter: BatcherMeter | undefined,
+  ofAccount = atOnce,
+): RunInTurn => {
+  const enter = createFairQueue({
+    computeShare: () => ofAccount,
+    capacity: atOnce,
+    maxWaiting: 1000,
+    maxWaitMs: MAX_TURN_WAIT_MS,
+    meter,
+  })
+  return async (accountId, work) => {
+    const leave = await enter(accountId)
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
   }
 }

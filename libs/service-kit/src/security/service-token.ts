@@ -3,33 +3,37 @@ import { current, type Live, makeValidator, str } from '@leadwire/settings'
 
 const TOKEN = /^[\x21-\x7e]{16,}$/
 
-/** Two while they are exchanged. */
+/** Parses the tokens. There are two while the token is being replaced. */
 const serviceToken = makeValidator<string[]>((text) => {
   const tokens = text.split(',').map((token) => token.trim())
-  // A token is a secret: the message must not show it.
+  // The message must not show a token, which is a secret.
   if (!tokens.every((token) => TOKEN.test(token)))
-    throw new TypeError('each token must have 16 or more printable ASCII characters, none of them a space')
+    throw new TypeError('each token must have at least 16 printable ASCII characters and no spaces')
   return tokens
 })
 
 export const serviceTokenSettings = (env: NodeJS.ProcessEnv) => ({
-  /** The tokens that are valid, the one to send first; empty when `SERVICE_AUTH` is `none`. */
+  /** The valid tokens. The first one is sent. Empty if `SERVICE_AUTH` is `none`. */
   SERVICE_TOKEN:
     env['SERVICE_AUTH'] === 'none'
       ? makeValidator<string[]>(() => [])({ default: [] })
-      : serviceToken({ desc: 'the token that services show each other (or SERVICE_AUTH=none)' }),
+      : serviceToken({ desc: 'the token that services send to each other (or set SERVICE_AUTH=none)' }),
   SERVICE_AUTH: str({ choices: ['token', 'none'], default: 'token' }),
 })
 
-/** The `authorization` header to send; undefined where no token is used. */
-export const bearerOf = (tokens: Live<readonly string[]>): string | undefined => {
+/** Returns the `authorization` header to send. Undefined if no token is used. */
+export const renderBearer = (tokens: Live<readonly string[]>): string | undefined => {
   const [first] = current(tokens)
   return first && `Bearer ${first}`
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** Always true without tokens. The time reveals nothing of them: digests have one length, and every token is compared. */
+/**
+ * Makes the function that checks an `authorization` header. Without tokens it accepts every header. Its
+ * time reveals nothing about the tokens, because the digests have equal lengths, and every token is
+ * compared.
+ */
 export const createTokenCheck =
   (tokens: Live<readonly string[]>) =>
   (authorization: string | undefined): boolean => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 afterEach(() => jest.restoreAllMocks())
 
-const specsOf = (given: Record<string, string>) => ({
+const buildSpecs = (given: Record<string, string>) => ({
   ...tlsSettings(given),
   FILES_SERVICE_URL: httpUrls(given),
   NATS_URL: natsUrl({ ...given, SERVICE_AUTH: 'none' }),
@@ -39,17 +39,15 @@ const specsOf = (given: Record<string, string>) => ({
 })
 
 const others = (change: Record<string, string> = {}) => ({
-  ...{
-    FILES_SERVICE_URL: 'http://files:4000',
-    NATS_URL: 'nats://nats',
-    DATABASE_URL: 'postgresql://db/leads',
-  },
+  FILES_SERVICE_URL: 'http://files:4000',
+  NATS_URL: 'nats://nats',
+  DATABASE_URL: 'postgresql://db/leads',
   ...change,
 })
 
-const errorsOf = (given: Record<string, string>): Record<string, string> => {
+const listErrors = (given: Record<string, string>): Record<string, string> => {
   try {
-    readConfig(given, specsOf(given))
+    readConfig(given, buildSpecs(given))
   } catch (error) {
     if (error instanceof ConfigError) return error.errors
     throw error
@@ -64,27 +62,27 @@ const inFile = async (content: string): Promise<string> => {
 }
 
 test('without the files there is no TLS, and with all of them there is', () => {
-  expect(errorsOf(others())).toEqual({})
+  expect(listErrors(others())).toEqual({})
   const https = { FILES_SERVICE_URL: 'https://a:4000,https://b:4000' }
-  expect(errorsOf(others({ ...env, ...https, TLS_SERVER_NAME: 'leadwire' }))).toEqual({})
+  expect(listErrors(others({ ...env, ...https, TLS_SERVER_NAME: 'leadwire' }))).toEqual({})
 })
 
 test('half of the settings is an error of the other half', () => {
   const { TLS_CERT_FILE, TLS_CA_FILE } = env as { TLS_CERT_FILE: string; TLS_CA_FILE: string }
-  expect(errorsOf(others({ TLS_CERT_FILE, FILES_SERVICE_URL: 'https://files' }))).toEqual({
+  expect(listErrors(others({ TLS_CERT_FILE, FILES_SERVICE_URL: 'https://files' }))).toEqual({
     TLS_KEY_FILE: expect.stringContaining('is missing'),
     TLS_CA_FILE: expect.stringContaining('is missing'),
   })
-  expect(Object.keys(errorsOf(others({ TLS_SERVER_NAME: 'leadwire' })))).toHaveLength(3)
-  expect(errorsOf(others(env))).toEqual({ FILES_SERVICE_URL: expect.stringContaining('https:') })
-  expect(errorsOf(others({ FILES_SERVICE_URL: 'https://files' }))).toHaveProperty('FILES_SERVICE_URL')
-  expect(errorsOf(others({ NATS_CA_FILE: TLS_CA_FILE }))).toEqual({ NATS_CA_FILE: expect.any(String) })
-  expect(errorsOf(others({ NATS_URL: 'tls://a,nats://b' }))).toEqual({ NATS_URL: expect.any(String) })
+  expect(Object.keys(listErrors(others({ TLS_SERVER_NAME: 'leadwire' })))).toHaveLength(3)
+  expect(listErrors(others(env))).toEqual({ FILES_SERVICE_URL: expect.stringContaining('https:') })
+  expect(listErrors(others({ FILES_SERVICE_URL: 'https://files' }))).toHaveProperty('FILES_SERVICE_URL')
+  expect(listErrors(others({ NATS_CA_FILE: TLS_CA_FILE }))).toEqual({ NATS_CA_FILE: expect.any(String) })
+  expect(listErrors(others({ NATS_URL: 'tls://a,nats://b' }))).toEqual({ NATS_URL: expect.any(String) })
 })
 
 test('a file that can not be used is an error of its setting, and shows no key', async () => {
   const https = { FILES_SERVICE_URL: 'https://files' }
-  const errors = (change: object) => errorsOf(others({ ...env, ...https, ...change }))
+  const errors = (change: object) => listErrors(others({ ...env, ...https, ...change }))
   const missing = join(folder, 'missing.pem')
   for (const name of ['TLS_CERT_FILE', 'TLS_KEY_FILE', 'TLS_CA_FILE'])
     expect(errors({ [name]: missing })).toEqual({ [name]: `${missing} can't be read: ENOENT` })
@@ -93,7 +91,7 @@ test('a file that can not be used is an error of its setting, and shows no key',
     expect(errors({ [name]: nonsense })).toEqual({ [name]: expect.stringMatching(/ holds no .* in PEM$/) })
   const { key } = await (await createAuthority()).issue('another')
   expect(errors({ TLS_KEY_FILE: await inFile(key) })).toEqual({
-    TLS_KEY_FILE: `the key in ${join(folder, 'other.pem')} is not that of the certificate`,
+    TLS_KEY_FILE: `the key in ${join(folder, 'other.pem')} does not match the certificate`,
   })
 })
 
@@ -102,7 +100,7 @@ test.each([
   ['of tomorrow', -1, 'is not valid before'],
 ])('a certificate that is %s is refused', (_, days, why) => {
   jest.spyOn(Date, 'now').mockReturnValue(Date.now() + days * DAY_MS)
-  expect(errorsOf(others({ ...env, FILES_SERVICE_URL: 'https://files' }))).toEqual({
+  expect(listErrors(others({ ...env, FILES_SERVICE_URL: 'https://files' }))).toEqual({
     TLS_CERT_FILE: expect.stringContaining(why),
     TLS_CA_FILE: expect.stringContaining(why),
   })
@@ -110,7 +108,7 @@ test.each([
 
 test('the files that DATABASE_URL names are checked, and the password is not shown', () => {
   const errors = (query: Record<string, string>) =>
-    errorsOf(others({ DATABASE_URL: `postgresql://leads:secret@db/leads?${new URLSearchParams(query)}` }))
+    listErrors(others({ DATABASE_URL: `postgresql://leads:secret@db/leads?${new URLSearchParams(query)}` }))
   expect(errors({ sslmode: 'verify-full', sslrootcert: files.caFile })).toEqual({})
   expect(errors({ sslcert: files.certFile, sslkey: files.keyFile })).toEqual({})
   for (const query of [
@@ -131,7 +129,7 @@ test.each([
   'postgresql://leads@%2Fvar%2Frun%2Fpostgresql:5432/leads',
   'postgresql:///leads?host=/var/run/postgresql',
   'postgresql://leads:secret@/leads?host=/var/run/postgresql',
-])('DATABASE_URL=%s', (DATABASE_URL) => expect(errorsOf(others({ DATABASE_URL }))).toEqual({}))
+])('DATABASE_URL=%s', (DATABASE_URL) => expect(listErrors(others({ DATABASE_URL }))).toEqual({}))
 
 test.each([
   'hello',
@@ -144,8 +142,8 @@ test.each([
   'postgresql://leads:secret@db/leads?pgbouncer=yes',
   'postgresql://leads:secret@db/leads?sslmode=on',
 ])('DATABASE_URL=%s is refused, and not repeated', (DATABASE_URL) => {
-  const { DATABASE_URL: error } = errorsOf(others({ DATABASE_URL }))
-  expect(error).toMatch(/^(is no postgresql|has a user|sslmode|pgbouncer)/)
+  const { DATABASE_URL: error } = listErrors(others({ DATABASE_URL }))
+  expect(error).toMatch(/^(is not a postgresql|has a user|sslmode|pgbouncer)/)
   expect(error).not.toContain('secret')
 })
 

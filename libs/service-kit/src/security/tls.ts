@@ -7,14 +7,17 @@ const POLL_MS = 1000
 
 type Watcher = Pick<ServiceContext<unknown>, 'lifecycle' | 'logger'>
 
-/** Keeps the value while `read` throws: a certificate and its key are never replaced in the same instant. */
+/**
+ * Reads files again when they change. Keeps the last value while `read` throws, because a certificate and
+ * its key are never replaced at the same instant.
+ */
 const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Watcher) => {
   let value = read()
   const listeners: ((value: T) => void)[] = []
   const readAgain = () => {
     try {
       const next = read()
-      // Each replaced file calls this.
+      // Called for each replaced file, so the value may already be current.
       if (isDeepStrictEqual(next, value)) return
       value = next
     } catch (error) {
@@ -23,7 +26,7 @@ const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Wa
     for (const listener of listeners) listener(value)
     logger.info({ files }, 'certificates were replaced')
   }
-  // By polling: Kubernetes replaces the folder that a mounted file is linked to, without an event.
+  // Polls, because Kubernetes replaces a mounted file by relinking its folder, which causes no event.
   for (const file of files) watchFile(file, { interval: POLL_MS, persistent: false }, readAgain)
   lifecycle.onStop('certificates', () => {
     for (const file of files) unwatchFile(file, readAgain)
@@ -36,29 +39,34 @@ const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Wa
 
 export type Watched<T> = ReturnType<typeof watchFiles<T>>
 
-/** This service's certificate, and the authorities of its peers; PEM. */
+/** The certificate and key of this service, and the authorities of its peers, all in PEM. */
 export type Tls = Watched<{
   cert: string
   key: string
   ca: string
-  /** The name to check servers' certificates for, in place of their address. */
+  /** The name that the certificates of servers must have, in place of their address. */
   servername?: string
 }>
 
-/** Undefined for plain text. */
+/** Returns the watched certificates. Undefined if the configuration asks for plain text. */
 export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined => {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key, TLS_CA_FILE: ca, TLS_SERVER_NAME: servername } = config
   if (!cert || !key || !ca) return undefined
   const read = () => {
     const { pem, certificate } = readCertificate(cert)
     return {
-      ...{ cert: pem, key: readKey(key, certificate), ca: readAuthorities(ca) },
+      cert: pem,
+      key: readKey(key, certificate),
+      ca: readAuthorities(ca),
       ...(servername && { servername }),
     }
   }
   return watchFiles([cert, key, ca], read, watcher)
 }
 
-/** Undefined for Node's own. */
+/**
+ * Returns the watched certificate authorities. Undefined if no file is set: Node's own authorities then
+ * apply.
+ */
 export const watchAuthorities = (path: string | undefined, watcher: Watcher): Watched<string> | undefined =>
   path === undefined ? undefined : watchFiles([path], () => readAuthorities(path), watcher)

@@ -3,7 +3,7 @@ import { VERSION } from '@leadwire/settings'
 import type { Context, Span, SpanOptions } from '@opentelemetry/api'
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 
-// Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) each function here ends at its first line.
+// Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) no span is recorded, and the work simply runs.
 
 export { SpanKind }
 
@@ -26,7 +26,7 @@ const runSpan = <Result>(
     try {
       return await work(span)
     } catch (error) {
-      // The kind of the error: its message may hold data.
+      // Records only the kind of the error, because its message may contain data.
       const { code, name } = error as { code?: unknown; name?: unknown }
       span.setAttribute('error.type', String(code ?? name))
       span.setStatus({ code: SpanStatusCode.ERROR })
@@ -36,12 +36,12 @@ const runSpan = <Result>(
     }
   })
 
-/** Runs `work` as a span of the active trace, if there is one that is recorded. */
+/** Runs `work` as a span of the active trace, if that trace is recorded. */
 export const inSpan = <Result>(name: string, options: SpanOptions, work: Work<Result>): Promise<Result> =>
   isTraced() ? runSpan(name, { ...options, parent: context.active() }, work) : work()
 
-/** The same in the trace of a traceparent from another process. */
-export const inSpanOf = <Result>(
+/** Runs `work` as a span of the trace in a traceparent from another process. */
+export const continueTrace = <Result>(
   traceparent: string | null | undefined,
   { name, ...options }: SpanOptions & { name: string },
   work: Work<Result>,
@@ -56,7 +56,10 @@ export const traceIds = (): { trace_id?: string; span_id?: string } => {
   return span ? { trace_id: span.traceId, span_id: span.spanId } : {}
 }
 
-/** Runs `send` for several callers: as a span of the first recorded trace, linked to the others. */
+/**
+ * Runs `send` for several callers, as a span of the first recorded trace. The span is linked to the other
+ * traces.
+ */
 export const sendTogether = async <Result>(
   asked: { trace: Context }[],
   send: () => Promise<Result>,
@@ -75,16 +78,20 @@ export const activeTraceparent = (): string | undefined => {
   return carrier.traceparent
 }
 
-// Neither the trace nor the span is all zeros.
+// The ids of the trace and the span must not be all zeros.
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-// randomUUID caches random bytes. randomBytes asks the kernel each time: a twelfth of a create's time in the gateway.
+// Uses randomUUID, which caches random bytes. randomBytes asks the kernel each time, which took a twelfth
+// of a create's time in the gateway.
 const randomHex = (digits: number) => randomUUID().replaceAll('-', '').slice(0, digits)
 
-/** A traceparent header as it came, or undefined when it is not one (W3C Trace Context, version 00). */
+/**
+ * Returns a valid traceparent header as it is (W3C Trace Context, version 00). Undefined for any other
+ * value.
+ */
 export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined
 
-/** One span further than `parent`, or the first of a trace of its own. */
+/** Returns the traceparent of a new span below `parent`, or of the first span of a new trace. */
 export const newTraceparent = (parent = `00-${randomHex(32)}-${'0'.repeat(16)}-01`): string =>
   `${parent.slice(0, 36)}${randomHex(16)}${parent.slice(52)}`

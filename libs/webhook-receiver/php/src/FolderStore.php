@@ -5,29 +5,32 @@ declare(strict_types=1);
 namespace Leadwire\WebhookReceiver;
 
 /**
- * Remembers in a folder for which events the work is done: a file each, which an attempt locks while it is in progress. All
- * PHP processes of one machine share it; a lock ends with its process.
+ * Remembers, in a folder, the ids of the events whose work is done. Each event has a file, which an attempt
+ * locks while its work is in progress. All PHP processes of one machine share the folder. If a process dies,
+ * its locks are released.
  */
 final class FolderStore
 {
     /**
-     * @param string $folder is made when it is not there
-     * @param int $rememberSeconds a day is longer than all retries (1 h 51 min) and than an evening without the receiver
+     * @param string $folder is created if it does not exist
+     * @param int $rememberSeconds a day by default, which outlasts all retries (1 h 51 min) and an outage of
+     *   some hours
      */
     public function __construct(private readonly string $folder, private readonly int $rememberSeconds = 86_400)
     {
         if (!is_dir($folder) && !@mkdir($folder, 0700, true) && !is_dir($folder)) {
-            throw new \RuntimeException("The folder $folder can't be made.");
+            throw new \RuntimeException("The folder $folder can't be created.");
         }
     }
 
     /**
-     * Does the work for a webhook-id once. Throws what the work throws: the next attempt does it again.
+     * Calls $work once for each webhook-id. If $work throws, throws its error, and the next attempt calls
+     * $work again.
      * @param callable(): mixed $work
      */
     public function once(string $id, callable $work): Outcome
     {
-        // A hash: an id may have any characters.
+        // The file name is a hash, because an id may have any characters.
         $file = fopen("$this->folder/" . hash('sha256', $id), 'c+');
         if ($file === false) {
             throw new \RuntimeException("The folder $this->folder can't be written to.");
@@ -52,7 +55,7 @@ final class FolderStore
         return Outcome::Kept;
     }
 
-    /** Deletes what is older than is remembered; `once` does so, too, about every hundredth time. */
+    /** Deletes the files of events older than `rememberSeconds`. One in a hundred calls of `once` does so. */
     public function prune(): void
     {
         foreach (glob("$this->folder/*") ?: [] as $path) {

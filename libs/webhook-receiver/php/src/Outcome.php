@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Leadwire\WebhookReceiver;
 
-/** Answer 2xx to the first two. InProgress: an earlier attempt is in progress, and may fail. */
+/**
+ * The outcome of a webhook. Respond with 2xx to Kept and Duplicate, and with 409 to InProgress: an earlier
+ * attempt is still in progress and may fail.
+ */
 enum Outcome: string
 {
     case Kept = 'kept';

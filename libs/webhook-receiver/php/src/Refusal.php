@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Leadwire\WebhookReceiver;
 
-/** The README says what each means. Of TooOld, TooNew and MalformedBody the signature is right. */
+/** The README explains each case. With TooOld, TooNew and MalformedBody the signature is valid. */
 enum Refusal: string
 {
     case MissingHeader = 'missing_header';

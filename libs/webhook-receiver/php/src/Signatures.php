@@ -6,13 +6,19 @@ namespace Leadwire\WebhookReceiver;
 
 final class Signatures
 {
-    /** HMAC-SHA1 over the raw body in lower-case hex, keyed with the bytes of the secret exactly as it is shown, prefix included. */
+    /**
+     * Returns the HMAC-SHA1 of the raw body in lower-case hex. The key is the bytes of the secret exactly as
+     * shown, including its prefix.
+     */
     public static function service(string $body, #[\SensitiveParameter] string $secret): string
     {
         return hash_hmac('sha1', $body, self::required($secret));
     }
 
-    /** Standard Webhooks 1.0.0: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. */
+    /**
+     * Returns a signature of Standard Webhooks 1.0.0: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in
+     * base64.
+     */
     public static function standard(
         string $body,
         string $id,
@@ -23,18 +29,22 @@ final class Signatures
         return 'v1,' . base64_encode($hmac);
     }
 
-    // An empty key would verify what anybody can compute: an unset environment variable must not open the door.
+    // Rejects an empty secret, such as from an unset environment variable. Anyone could sign with an empty
+    // secret.
     private static function required(#[\SensitiveParameter] string $secret): string
     {
         return $secret !== '' ? $secret : throw new \InvalidArgumentException('The webhook secret is missing or empty.');
     }
 
-    // whsec_ and base64 is how the specification writes a key of bytes. A secret of any other form, and one that is not
-    // exactly what encoding its bytes would give, is used as it is.
+    // Returns the key of a secret. The specification writes a binary key as whsec_ and base64, with or
+    // without padding. A secret is decoded only if encoding the bytes again gives the same text. The bytes of
+    // any other secret are the key.
     private static function standardKey(#[\SensitiveParameter] string $secret): string
     {
         $encoded = str_starts_with($secret, 'whsec_') ? substr($secret, 6) : '';
         $key = (string) base64_decode($encoded, true);
-        return $key !== '' && base64_encode($key) === $encoded ? $key : $secret;
+        $padded = base64_encode($key);
+        $isBase64 = $key !== '' && in_array($encoded, [$padded, rtrim($padded, '=')], true);
+        return $isBase64 ? $key : $secret;
     }
 }

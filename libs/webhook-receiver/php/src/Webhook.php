@@ -4,14 +4,14 @@ declare(strict_types=1);
 
 namespace Leadwire\WebhookReceiver;
 
-/** A request that verified by webhook-signature. */
+/** A request whose webhook-signature is valid. */
 final class Webhook
 {
     /**
-     * @param mixed $payload the parsed body, objects as arrays. Its shape is what the sender promises; the signature says who
-     *   sent it, not what is in it.
-     * @param string $id webhook-id: the event's, the same on every attempt
-     * @param \DateTimeImmutable $sentAt webhook-timestamp: when this attempt was made
+     * @param mixed $payload the parsed body, with objects as arrays. Its structure is not checked: the signature
+     *   proves the sender, not the content.
+     * @param string $id the webhook-id: the id of the event, the same on every attempt
+     * @param \DateTimeImmutable $sentAt the webhook-timestamp: the time of this attempt
      */
     public function __construct(
         public readonly mixed $payload,

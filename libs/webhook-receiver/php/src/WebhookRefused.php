@@ -4,10 +4,10 @@ declare(strict_types=1);
 
 namespace Leadwire\WebhookReceiver;
 
-/** The request does not verify. Its message is for a log, and never repeats the secret or the right signature. */
+/** The request is refused. The message is for a log. It never contains the secret or the expected signature. */
 final class WebhookRefused extends \RuntimeException
 {
-    /** @param ?string $header the header at fault, in lower case */
+    /** @param ?string $header the name of the missing or invalid header, in lower case */
     public function __construct(
         public readonly Refusal $refusal,
         string $message,

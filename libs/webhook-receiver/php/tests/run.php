@@ -1,6 +1,7 @@
 <?php
 
-// Run by package.spec of the repository: AUTOLOAD names the autoloader of an installation, VECTORS the shared vectors.
+// other-packages.spec.ts runs this file. The environment variable AUTOLOAD is the path of an installation's
+// autoloader, and VECTORS is the path of vectors.json.
 
 declare(strict_types=1);
 
@@ -20,7 +21,7 @@ $same = function (string $name, mixed $found, mixed $expected) use (&$failures):
     }
 };
 
-$codeOf = function (callable $check): string {
+$readCode = function (callable $check): string {
     try {
         $check();
         return 'valid';
@@ -29,16 +30,16 @@ $codeOf = function (callable $check): string {
     }
 };
 
-$headersOf = fn (array $vector): array => array_filter([
+$listHeaders = fn (array $vector): array => array_filter([
     'X-SERVICE-Signature' => $vector['service_signature'],
     'webhook-id' => $vector['id'],
     'webhook-timestamp' => $vector['timestamp'],
     'webhook-signature' => $vector['standard_signature'],
 ], fn (?string $value) => $value !== null);
 
-$bodyOf = fn (array $vector): string => base64_decode($vector['body_base64'], true);
+$decodeBody = fn (array $vector): string => base64_decode($vector['body_base64'], true);
 
-/** A right signature over a body that is no JSON has a code of its own. */
+/** Returns the expected result: `malformed_body` if the signature is valid but the body is not JSON. */
 $expected = function (array $vector, string $verdict): string {
     json_decode($vector['body_text'] ?? '');
     return $verdict === 'valid' && json_last_error() !== JSON_ERROR_NONE ? 'malformed_body' : $verdict;
@@ -47,19 +48,19 @@ $expected = function (array $vector, string $verdict): string {
 $vectors = json_decode(file_get_contents(getenv('VECTORS')), true)['vectors'];
 foreach ($vectors as $vector) {
     $verifier = new Verifier($vector['secret']);
-    $given = [$bodyOf($vector), $headersOf($vector)];
-    $service = $codeOf(fn () => $verifier->verify(...$given));
+    $given = [$decodeBody($vector), $listHeaders($vector)];
+    $service = $readCode(fn () => $verifier->verify(...$given));
     $same("service: {$vector['name']}", $service, $expected($vector, $vector['service']));
-    $standard = $codeOf(fn () => $verifier->verifyStandard(...[...$given, $vector['now']]));
+    $standard = $readCode(fn () => $verifier->verifyStandard(...[...$given, $vector['now']]));
     $same("standard: {$vector['name']}", $standard, $expected($vector, $vector['standard']));
 }
 
 $lead = $vectors[0];
 $now = $lead['now'];
-$body = $bodyOf($lead);
-$headers = $headersOf($lead);
+$body = $decodeBody($lead);
+$headers = $listHeaders($lead);
 $verifier = new Verifier($lead['secret']);
-$standardOf = fn (Verifier $verifier, array $headers, ?int $at) => $codeOf(
+$verifyStandard = fn (Verifier $verifier, array $headers, ?int $at) => $readCode(
     fn () => $verifier->verifyStandard($body, $headers, $at)
 );
 
@@ -71,19 +72,19 @@ $server = ['CONTENT_LENGTH' => (string) strlen($body), 'argv' => []];
 foreach ($headers as $name => $value) {
     $server['HTTP_' . strtoupper(strtr($name, '-', '_'))] = $value;
 }
-$same('headers of $_SERVER', $standardOf($verifier, $server, $now), 'valid');
+$same('headers of $_SERVER', $verifyStandard($verifier, $server, $now), 'valid');
 $lists = array_map(fn (string $value) => [$value], array_change_key_case($headers));
-$same('headers as lists', $standardOf($verifier, $lists, $now), 'valid');
+$same('headers as lists', $verifyStandard($verifier, $lists, $now), 'valid');
 $twice = ['webhook-signature' => [$lead['standard_signature'], 'v1,AAAA']] + $headers;
-$same('a header that came twice', $standardOf($verifier, $twice, $now), 'bad_signature');
+$same('a header that came twice', $verifyStandard($verifier, $twice, $now), 'bad_signature');
 
-$same('several secrets', $standardOf(new Verifier(['the-next-secret', $lead['secret']]), $headers, $now), 'valid');
-$same('other secrets', $standardOf(new Verifier(['the-next-secret']), $headers, $now), 'bad_signature');
+$same('several secrets', $verifyStandard(new Verifier(['the-next-secret', $lead['secret']]), $headers, $now), 'valid');
+$same('other secrets', $verifyStandard(new Verifier(['the-next-secret']), $headers, $now), 'bad_signature');
 foreach ([10 => 'valid', 11 => 'too_old', -11 => 'too_new'] as $seconds => $code) {
-    $found = $standardOf(new Verifier($lead['secret'], toleranceSeconds: 10), $headers, $now + $seconds);
+    $found = $verifyStandard(new Verifier($lead['secret'], toleranceSeconds: 10), $headers, $now + $seconds);
     $same("a tolerance of 10 s after $seconds s", $found, $code);
 }
-$same('the clock of the machine', $standardOf($verifier, $headers, null), 'too_old');
+$same('the clock of the machine', $verifyStandard($verifier, $headers, null), 'too_old');
 foreach (['', [], [$lead['secret'], '']] as $secret) {
     try {
         new Verifier($secret);
@@ -105,7 +106,7 @@ try {
 }
 $meanwhile = null;
 $outcome = $store->once('../a', function () use ($folder, $never, &$meanwhile): void {
-    // As another process does.
+    // Opens the folder again, as another process would.
     $meanwhile = (new FolderStore($folder))->once('../a', $never);
 });
 $same('while it is in progress', $meanwhile, Outcome::InProgress);

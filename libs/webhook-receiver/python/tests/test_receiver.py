@@ -1,4 +1,4 @@
-"""Run by package.spec of the repository, on the installed package."""
+"""Tests of the installed package. other-packages.spec.ts runs them."""
 
 import base64
 import json
@@ -23,11 +23,11 @@ LEAD = VECTORS[0]
 SECRET = LEAD["secret"]
 
 
-def body_of(vector):
+def decode_body(vector):
     return base64.b64decode(vector["body_base64"])
 
 
-def headers_of(vector):
+def list_headers(vector):
     values = {
         "X-SERVICE-Signature": vector["service_signature"],
         "webhook-id": vector["id"],
@@ -37,11 +37,11 @@ def headers_of(vector):
     return {name: value for name, value in values.items() if value is not None}
 
 
-BODY = body_of(LEAD)
-HEADERS = headers_of(LEAD)
+BODY = decode_body(LEAD)
+HEADERS = list_headers(LEAD)
 
 
-def code_of(check, *args, **options):
+def read_code(check, *args, **options):
     try:
         check(*args, **options)
     except WebhookRefused as refused:
@@ -50,7 +50,7 @@ def code_of(check, *args, **options):
 
 
 def expected(vector, verdict):
-    """A right signature over a body that is no JSON has a code of its own."""
+    """Returns the expected result: `malformed_body` if the signature is valid but the body is not JSON."""
     try:
         json.loads(vector["body_text"] or "")
     except ValueError:
@@ -62,9 +62,9 @@ class Vectors(unittest.TestCase):
     def test_each(self):
         for vector in VECTORS:
             with self.subTest(vector["name"]):
-                given = (body_of(vector), headers_of(vector), vector["secret"])
-                self.assertEqual(code_of(verify, *given), expected(vector, vector["service"]))
-                standard = code_of(verify_standard, *given, now=vector["now"])
+                given = (decode_body(vector), list_headers(vector), vector["secret"])
+                self.assertEqual(read_code(verify, *given), expected(vector, vector["service"]))
+                standard = read_code(verify_standard, *given, now=vector["now"])
                 self.assertEqual(standard, expected(vector, vector["standard"]))
         print(f"{len(VECTORS)} vectors")
 
@@ -81,21 +81,21 @@ class Verifying(unittest.TestCase):
             message[name] = value
         upper = {name.upper(): value for name, value in HEADERS.items()}
         for headers in (message, upper, list(HEADERS.items())):
-            self.assertEqual(code_of(verify_standard, BODY, headers, SECRET, now=LEAD["now"]), "valid")
+            self.assertEqual(read_code(verify_standard, BODY, headers, SECRET, now=LEAD["now"]), "valid")
 
     def test_a_header_that_came_twice(self):
         twice = [*HEADERS.items(), ("webhook-signature", "v1,AAAA")]
-        self.assertEqual(code_of(verify_standard, BODY, twice, SECRET, now=LEAD["now"]), "bad_signature")
+        self.assertEqual(read_code(verify_standard, BODY, twice, SECRET, now=LEAD["now"]), "bad_signature")
 
     def test_several_secrets(self):
-        self.assertEqual(code_of(verify, BODY, HEADERS, ["the-next-secret", SECRET]), "valid")
-        self.assertEqual(code_of(verify, BODY, HEADERS, ["the-next-secret"]), "bad_signature")
+        self.assertEqual(read_code(verify, BODY, HEADERS, ["the-next-secret", SECRET]), "valid")
+        self.assertEqual(read_code(verify, BODY, HEADERS, ["the-next-secret"]), "bad_signature")
 
     def test_another_tolerance(self):
         for seconds, code in ((10, "valid"), (11, "too_old"), (-11, "too_new")):
             options = {"now": LEAD["now"] + seconds, "tolerance_seconds": 10}
-            self.assertEqual(code_of(verify_standard, BODY, HEADERS, SECRET, **options), code)
-        self.assertEqual(code_of(verify_standard, BODY, HEADERS, SECRET), "too_old")
+            self.assertEqual(read_code(verify_standard, BODY, HEADERS, SECRET, **options), code)
+        self.assertEqual(read_code(verify_standard, BODY, HEADERS, SECRET), "too_old")
 
     def test_no_secret(self):
         for secret in ("", [], [SECRET, ""], None):
@@ -108,7 +108,7 @@ class Verifying(unittest.TestCase):
 
     def test_a_body_that_python_alone_takes_for_json(self):
         headers = {"X-SERVICE-Signature": service_signature(b"NaN", SECRET)}
-        self.assertEqual(code_of(verify, b"NaN", headers, SECRET), "malformed_body")
+        self.assertEqual(read_code(verify, b"NaN", headers, SECRET), "malformed_body")
 
     def test_signatures_for_tests(self):
         stamp = (LEAD["id"], LEAD["timestamp"])

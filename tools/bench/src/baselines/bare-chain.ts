@@ -4,10 +4,10 @@ import { AckPolicy, type JsMsg, jetstream, jetstreamManager } from '@nats-io/jet
 import { connect } from '@nats-io/transport-node'
 import { fastify } from 'fastify'
 import { Agent } from 'undici'
-import { readSettings, serving } from '../process/serving'
+import { readSettings, reportReady } from '../process/report-ready'
 import { listen } from './listen'
 import { openPool } from './open-pool'
-import { signedHeaders } from './signed-headers'
+import { signHeaders } from './sign-headers'
 
 interface Settings {
   databaseUrl: string
@@ -15,7 +15,9 @@ interface Settings {
   receiverPort: number
 }
 
-const [STREAM, SUBJECT, CONSUMER] = ['BENCH', 'bench.created', 'bench']
+const STREAM = 'BENCH'
+const SUBJECT = 'bench.created'
+const CONSUMER = 'bench'
 
 const TABLE = `
   CREATE SCHEMA IF NOT EXISTS baseline;
@@ -23,9 +25,13 @@ const TABLE = `
 
 const EVENT = { name: 'event', text: 'INSERT INTO baseline.events (id, body) VALUES ($1, $2)' }
 
-/** Answers and publishes at once, without storing a lead; then JetStream, one insert, POST, all in one process. */
+/**
+ * Runs the parts of a create and its webhook in one process. Responds and publishes at once, without storing
+ * a lead. Then consumes from JetStream, inserts one row and POSTs.
+ */
 const start = async ({ databaseUrl, natsUrl, receiverPort }: Settings) => {
-  // As webhook-service stores an event: what a crash loses comes again from the stream.
+  // Commits without waiting for the disk, as webhook-service does for events. If a crash loses events, the
+  // stream sends them again.
   const pool = openPool(databaseUrl, '-c synchronous_commit=off')
   await pool.query(TABLE)
   const agent = new Agent({ connections: 64 })
@@ -38,23 +44,26 @@ const start = async ({ databaseUrl, natsUrl, receiverPort }: Settings) => {
   const deliver = async (message: JsMsg) => {
     await pool.query({ ...EVENT, values: [randomUUID(), Buffer.from(message.data)] })
     message.ack()
-    const answer = await agent.request({
-      ...{ origin: `http://127.0.0.1:${receiverPort}`, method: 'POST', path: '/ok', body: message.data },
-      headers: signedHeaders(message.data, 'lw_key_bench'),
+    const response = await agent.request({
+      origin: `http://127.0.0.1:${receiverPort}`,
+      method: 'POST',
+      path: '/ok',
+      headers: signHeaders(message.data),
+      body: message.data,
     })
-    await answer.body.dump()
+    await response.body.dump()
   }
-  const fail = (error: unknown) => console.error(error)
+  const logError = (error: unknown) => console.error(error)
   const consumer = await stream.consumers.get(STREAM, CONSUMER)
-  await consumer.consume({ callback: (message) => void deliver(message).catch(fail) })
+  await consumer.consume({ callback: (message) => void deliver(message).catch(logError) })
 
   const app = fastify()
   app.post('/leads', async (request) => {
-    const answer = { data: { reference: randomUUID(), ...(request.body as object) } }
-    stream.publish(SUBJECT, JSON.stringify(answer)).catch(fail)
-    return answer
+    const created = { data: { reference: randomUUID(), ...(request.body as object) } }
+    stream.publish(SUBJECT, JSON.stringify(created)).catch(logError)
+    return created
   })
-  serving({ port: await listen(app) })
+  reportReady({ port: await listen(app) })
 }
 
 void start(readSettings<Settings>())

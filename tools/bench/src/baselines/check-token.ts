@@ -10,8 +10,10 @@ const FIND = {
 
 const FRESH_MS = 500
 
-/** A hook that answers 401 unless the token is known; what was found is used for 500 ms, as at the gateway. */
-export function checkToken(pool: pg.Pool) {
+/**
+ * Returns a hook that responds 401 to unknown tokens. It caches each token for 500 ms, as the gateway does.
+ */
+export const createTokenCheck = (pool: pg.Pool) => {
   const cache = new Map<string, { accountId: Promise<number | undefined>; at: number }>()
   const find = async (hash: Buffer) =>
     (await pool.query<{ account_id: number }>({ ...FIND, values: [hash] })).rows[0]?.account_id

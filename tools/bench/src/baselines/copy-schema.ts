@@ -3,14 +3,15 @@ import type { Sql } from '@leadwire/fill'
 const TABLES = ['accounts', 'users', 'leads', 'outbox']
 
 /**
- * Makes the tables that a create writes once more in the schema `baseline`, with the same columns, checks, keys and foreign keys,
- * without what serves features that the baselines lack: other indexes, and the JSON that leads-service keeps. No relay picks up the
- * rows. The accounts are copied each time.
+ * Creates copies of the tables to which a create writes, in the schema `baseline`, unless this schema exists.
+ * The copies have the same columns, checks, keys and foreign keys. They have no other indexes and no stored
+ * JSON, because the baselines lack the features that use them. No loop publishes the rows of the copies.
+ * Copies the accounts at each call.
  */
 export const copySchema = (leads: Sql): Promise<void> =>
   leads.transaction(async (rows) => {
-    const [there] = await rows("SELECT FROM pg_namespace WHERE nspname = 'baseline'")
-    if (!there) await createTables(rows)
+    const [existing] = await rows("SELECT FROM pg_namespace WHERE nspname = 'baseline'")
+    if (!existing) await createTables(rows)
     await rows('INSERT INTO baseline.accounts SELECT * FROM public.accounts ON CONFLICT DO NOTHING')
   })
 
@@ -21,11 +22,13 @@ const createTables = async (rows: Sql['rows']) => {
   await rows('ALTER TABLE baseline.leads DROP json_format, DROP json, DROP json_details')
   const indexes = await rows<{ name: string }>(
     `SELECT indexrelid::regclass::text AS name FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
-     WHERE relnamespace = 'baseline'::regnamespace AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
+     WHERE relnamespace = 'baseline'::regnamespace
+       AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)`,
   )
   for (const { name } of indexes) await rows(`DROP INDEX ${name}`)
   const keys = await rows<{ table: string; definition: string }>(
-    `SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS definition FROM pg_constraint
+    `SELECT conrelid::regclass::text AS table, pg_get_constraintdef(oid) AS definition
+     FROM pg_constraint
      WHERE contype = 'f' AND conrelid = ANY ($1::regclass[]) AND confrelid = ANY ($1::regclass[])`,
     [TABLES],
   )

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Microseconds stay in text, as the interface has them; ids are numbers. */
+/** Parses ids as numbers, keeps JSON as text, and formats times with microseconds, as the API does. */
 const PARSERS: Record<number, (text: string) => unknown> = {
   [pg.types.builtins.INT8]: Number,
   [pg.types.builtins.JSON]: (text) => text,
@@ -11,9 +11,12 @@ const PARSERS: Record<number, (text: string) => unknown> = {
   },
 }
 
-/** A pool of as many connections as leads-service has by default; `settings` as `postgres -c` takes them. */
-export function openPool(url: string, settings = ''): pg.Pool {
-  return new pg.Pool({
+/**
+ * Opens as many connections as leads-service does by default. `settings` are options of `postgres` (`-c
+ * name=value`).
+ */
+export const openPool = (url: string, settings = ''): pg.Pool =>
+  new pg.Pool({
     connectionString: url,
     max: 10,
     options: `-c TimeZone=UTC ${settings}`,
@@ -22,4 +25,3 @@ export function openPool(url: string, settings = ''): pg.Pool {
         PARSERS[oid] ?? pg.types.getTypeParser(oid, format as 'text'),
     },
   })
-}

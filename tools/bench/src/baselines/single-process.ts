@@ -1,6 +1,6 @@
 import { fastify } from 'fastify'
-import { readSettings, serving } from '../process/serving'
-import { checkToken } from './check-token'
+import { readSettings, reportReady } from '../process/report-ready'
+import { createTokenCheck } from './check-token'
 import { createLead, createSchema } from './create-lead'
 import { listen } from './listen'
 import { openPool } from './open-pool'
@@ -8,19 +8,18 @@ import { addReadRoutes } from './read-routes'
 
 type Settings = { databaseUrl: string; assetsUrl: string }
 
-/** What one would write for one machine: one Fastify process that talks to PostgreSQL itself. */
+/** The simplest design for one machine: one Fastify process that queries PostgreSQL itself. */
 async function start({ databaseUrl, assetsUrl }: Settings): Promise<void> {
   const app = fastify()
   const pool = openPool(databaseUrl)
   app.decorateRequest('accountId', 0)
-  app.addHook('onRequest', checkToken(pool))
-  const routes = { pool, assetsUrl, path: '' }
-  addReadRoutes(app, routes)
+  app.addHook('onRequest', createTokenCheck(pool))
+  addReadRoutes(app, { pool, assetsUrl })
   app.post('/leads', { schema: createSchema }, async (request, reply) => {
-    const { body } = await createLead(pool, request)
-    return reply.type('application/json; charset=utf-8').send(body)
+    const lead = await createLead(pool, request)
+    return reply.type('application/json; charset=utf-8').send(lead)
   })
-  serving({ port: await listen(app) })
+  reportReady({ port: await listen(app) })
 }
 
 void start(readSettings<Settings>())

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import multipart from '@fastify/multipart'
 import { fastify } from 'fastify'
-import { readSettings, serving } from '../process/serving'
+import { readSettings, reportReady } from '../process/report-ready'
 import { listen } from './listen'
 
 type Settings = { folder: string }
 
-/** Pipes the file of a multipart request to a file: no check, no fsync, no record of it. */
+/** Pipes the file of a multipart request to the disk, without checks, fsync or a record of the file. */
 async function start({ folder }: Settings): Promise<void> {
   const app = fastify()
   await app.register(multipart, { limits: { fileSize: 10_485_760 } })
@@ -19,7 +19,7 @@ async function start({ folder }: Settings): Promise<void> {
     await pipeline(part!.file, createWriteStream(path))
     return { path }
   })
-  serving({ port: await listen(app) })
+  reportReady({ port: await listen(app) })
 }
 
 void start(readSettings<Settings>())

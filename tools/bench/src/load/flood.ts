@@ -1,47 +1,55 @@
-import type { Request } from 'autocannon'
 import { Agent } from 'undici'
+import type { HttpRequest } from './http-request'
+import { insertNextPerson } from './insert-next-person'
 
 export interface FloodResult {
-  /** How many were answered 2xx. */
+  /** The number of successes. */
   requests: number
+  /** The number of responses with 503. */
   refused: number
-  /** Of those that were answered 2xx. */
+  /** Successes a second. */
   perSecond: number
-  /** Milliseconds of the slowest answer. */
+  /** The duration of the slowest request, in milliseconds. */
   slowest: number
 }
 
 /**
- * Loads a server from connections that send again as soon as they are answered, and waits for the last answers: what was under
- * way at the end is work that counts, unlike autocannon's. Rejects when an answer is neither a success nor a 503.
+ * Loads a server from connections that send again as soon as they get a response. Counts the responses that
+ * arrive after `seconds`, too, because the server has done their work. Rejects when a response is neither 200
+ * nor 503.
  */
 export const flood = async (options: {
   port: number
   connections: number
-  request: Request
+  request: HttpRequest
   seconds: number
 }): Promise<FloodResult> => {
   const { port, connections, request, seconds } = options
-  const { method, path, headers, body } = request
-  const sent = { origin: `http://127.0.0.1:${port}`, path: path!, headers: headers!, body: body ?? null }
+  const { method, path, headers, body = '' } = request
+  const origin = `http://127.0.0.1:${port}`
   const agent = new Agent({ connections })
   const startedAt = performance.now()
   const result = { requests: 0, refused: 0, perSecond: 0, slowest: 0 }
   const send = async () => {
     const sentAt = performance.now()
-    const answer = await agent.request({ ...sent, method: method! })
-    const text = await answer.body.text()
+    const response = await agent.request({ origin, method, path, headers, body: insertNextPerson(body) })
+    const text = await response.body.text()
     const now = performance.now()
     result.slowest = Math.max(result.slowest, now - sentAt)
-    if (answer.statusCode === 503) result.refused += 1
-    else if (answer.statusCode !== 200) throw new Error(`${path} was answered ${answer.statusCode} ${text}`)
-    else result.perSecond = (++result.requests / (now - startedAt)) * 1000
+    if (response.statusCode === 503) {
+      result.refused += 1
+      return
+    }
+    if (response.statusCode !== 200)
+      throw new Error(`the response to ${path} was ${response.statusCode} ${text}`)
+    result.requests += 1
+    result.perSecond = (result.requests / (now - startedAt)) * 1000
   }
-  const loop = async () => {
+  const sendUntilOver = async () => {
     while (performance.now() - startedAt < seconds * 1000) await send()
   }
   try {
-    await Promise.all(Array.from({ length: connections }, loop))
+    await Promise.all(Array.from({ length: connections }, sendUntilOver))
   } finally {
     await agent.destroy()
   }

@@ -1,14 +1,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createAtRate } from './create-at-rate'
+import type { HttpRequest } from './http-request'
 import { load } from './load'
-import { openLoop } from './open-loop'
 
 let server: Server
-let answer: RequestListener
+let respond: RequestListener
 let port: number
 
 beforeAll(async () => {
-  server = createServer((request, response) => answer(request, response))
+  server = createServer((request, response) => respond(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   port = (server.address() as AddressInfo).port
 })
@@ -18,11 +19,16 @@ afterAll(() => {
   return new Promise((resolve) => server.close(resolve))
 })
 
-const requests = ['/a', '/b'].map((path) => ({ method: 'POST' as const, path, body: '{}' }))
+const requests: HttpRequest[] = ['/a', '/b'].map((path) => ({
+  method: 'POST',
+  path,
+  headers: {},
+  body: '{}',
+}))
 
-it('sends the asked number of requests, all that it was given', async () => {
+it('sends the given number of requests, drawn from all given ones', async () => {
   const paths: string[] = []
-  answer = (request, response) => {
+  respond = (request, response) => {
     paths.push(request.url!)
     response.end('{}')
   }
@@ -31,22 +37,23 @@ it('sends the asked number of requests, all that it was given', async () => {
   expect(new Set(paths)).toEqual(new Set(['/a', '/b']))
 })
 
-it('fails when an answer is no success', async () => {
-  answer = (_, response) => response.writeHead(503).end()
+it('fails if a response is not a success', async () => {
+  respond = (_, response) => response.writeHead(503).end()
   await expect(load({ port, connections: 2, requests, seconds: 1, amount: 4 })).rejects.toThrow(
-    'was answered HTTP/1.1 503',
+    /the response to \/[ab] was HTTP\/1.1 503/,
   )
 })
 
-it('sends at its rate although nothing is answered yet', async () => {
+it('creates at its rate although no create has a response yet', async () => {
   const waiting: (() => void)[] = []
   let count = 0
-  answer = (request, response) => {
+  respond = (request, response) => {
     waiting.push(() => response.end(`{"data":{"reference":"${request.url}${count}"}}`))
-    // A closed loop would wait here for ever.
+    // A closed loop would never send the 50th request.
     count += 1
-    if (count >= 50) for (const respond of waiting.splice(0)) respond()
+    if (count < 50) return
+    for (const finish of waiting.splice(0)) finish()
   }
-  const created = await openLoop({ port, requests, seconds: 0.5, perSecond: 100 })
+  const created = await createAtRate({ port, requests, seconds: 0.5, perSecond: 100 })
   expect(created.map(({ request }) => request)).toEqual(Array.from({ length: 50 }, (_, index) => index % 2))
 })

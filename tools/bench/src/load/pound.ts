@@ -1,47 +1,51 @@
 import { setMaxListeners } from 'node:events'
-import type { Request } from 'autocannon'
 import { Agent } from 'undici'
-import { another } from './another'
+import type { HttpRequest } from './http-request'
+import { insertNextPerson } from './insert-next-person'
 
 /**
- * Loads a server until the signal, from connections with one request in flight each, whatever it answers. Resolves with how
- * many answers of which status there were; 0 stands for a request that failed.
+ * Loads a server until `signal` aborts, from connections with one request in flight each, whatever the
+ * responses are. Returns how many responses had each status. Status 0 counts the requests that failed.
  */
 export const pound = async (options: {
   port: number
   connections: number
   /** Sent in turn. */
-  requests: Request[]
+  requests: HttpRequest[]
   signal: AbortSignal
 }): Promise<Map<number, number>> => {
   const { port, connections, requests, signal } = options
-  // Each request in flight listens to it.
+  // No limit, because each request in flight adds a listener.
   setMaxListeners(0, signal)
+  const origin = `http://127.0.0.1:${port}`
   const agent = new Agent({ connections })
   const statuses = new Map<number, number>()
   let sent = 0
-  const send = async ({ method, path, headers, body }: Request): Promise<number> => {
-    const request = {
-      origin: `http://127.0.0.1:${port}`,
-      path: path!,
-      headers: headers!,
-      body: another(body) ?? null,
-    }
+  const send = async ({ method, path, headers, body = '' }: HttpRequest): Promise<number> => {
     try {
-      const answer = await agent.request({ ...request, method: method!, signal })
-      await answer.body.dump()
-      return answer.statusCode
+      const response = await agent.request({
+        origin,
+        method,
+        path,
+        headers,
+        body: insertNextPerson(body),
+        signal,
+      })
+      await response.body.dump()
+      return response.statusCode
     } catch {
       return 0
     }
   }
-  const loop = async () => {
+  const sendUntilAborted = async () => {
     while (!signal.aborted) {
-      const status = await send(requests[sent++ % requests.length]!)
+      const request = requests[sent % requests.length]!
+      sent += 1
+      const status = await send(request)
       if (!signal.aborted) statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
-  await Promise.all(Array.from({ length: connections }, loop))
+  await Promise.all(Array.from({ length: connections }, sendUntilAborted))
   await agent.close()
   return statuses
 }

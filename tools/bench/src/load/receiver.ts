@@ -1,10 +1,11 @@
+// `startReceiver` runs this program.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { wallClock } from '../measure/statistics'
-import { serving } from '../process/serving'
+import { readWallClock } from '../measure/statistics'
+import { reportReady } from '../process/report-ready'
 import type { Arrivals } from './start-receiver'
 
-// A webhook is known by its lead, which stands near the start of its body.
+// Each webhook is identified by the reference of its lead, which is near the start of the body.
 const REFERENCE = /"reference":"([^"]+)"/
 const HEAD_BYTES = 200
 
@@ -12,14 +13,15 @@ const arrivals: Arrivals = []
 let broken = false
 
 const receive: RequestListener = (request, response) => {
-  const at = wallClock()
+  const at = readWallClock()
   let head: Buffer | undefined
   request.on('data', (chunk: Buffer) => {
     head ??= chunk
   })
   request.on('end', () => {
     if (broken && request.url?.startsWith('/hang')) return
-    arrivals.push([REFERENCE.exec(head?.toString('latin1', 0, HEAD_BYTES) ?? '')?.[1] ?? '', at])
+    const reference = REFERENCE.exec(head?.toString('latin1', 0, HEAD_BYTES) ?? '')?.[1] ?? ''
+    arrivals.push([reference, at])
     response.writeHead(200, { 'content-length': '2' }).end('ok')
   })
 }
@@ -33,7 +35,8 @@ const listen = (server: Server, port = 0) =>
 const start = async () => {
   const main = createServer({ keepAliveTimeout: 60_000 }, receive)
   let refusing = createServer(receive)
-  const [port, refusingPort] = [await listen(main), await listen(refusing)]
+  const port = await listen(main)
+  const refusingPort = await listen(refusing)
   const setBroken = async (on: boolean) => {
     if (on === broken) return
     broken = on
@@ -42,7 +45,7 @@ const start = async () => {
       refusing.closeAllConnections()
       return
     }
-    // What hangs is not answered any more.
+    // Requests that hang never get a response. Closing their connections fails their attempts now.
     main.closeAllConnections()
     refusing = createServer(receive)
     await listen(refusing, refusingPort)
@@ -54,7 +57,7 @@ const start = async () => {
     const taken = request.url === '/take' ? arrivals.splice(0) : []
     response.end(JSON.stringify(taken))
   })
-  serving({ port, refusingPort, controlPort: await listen(control) })
+  reportReady({ port, refusingPort, controlPort: await listen(control) })
 }
 
 void start()

@@ -1,49 +1,56 @@
 import { poll } from '@leadwire/embedded'
 import { startProgram } from '../process/start-program'
-import type { Created } from './open-loop'
+import type { Created } from './create-at-rate'
 
-/** The lead of each webhook, and when its head arrived, in milliseconds since 1970. */
+/** The reference of each webhook's lead, and when the request arrived, in milliseconds since 1970. */
 export type Arrivals = [reference: string, at: number][]
 
 export interface Receiver {
   port: number
-  /** An address that answers 200, whatever is broken. */
+  /** Always responds with 200. */
   url: string
-  /** A second listener, which refuses connections while the receiver is broken. */
+  /** The port of a second listener, which refuses connections while the receiver is broken. */
   refusingPort: number
+  /** Returns the number of webhooks that have arrived since the last `take`. */
   count(): Promise<number>
-  /** Everything that arrived since the last time. */
+  /** Returns the webhooks that have arrived since the last call. */
   take(): Promise<Arrivals>
-  /** While it is broken it never answers paths under /hang. */
+  /** A broken receiver never responds to paths under /hang. */
   setBroken(broken: boolean): Promise<void>
-  /** Waits for the webhook of each lead; how long after the answer it arrived, in milliseconds. */
-  waitsOf(created: Created[]): Promise<number[]>
+  /**
+   * Waits for the webhook of each lead. Returns for each webhook how many milliseconds after the response to
+   * the create it arrived. The number is negative if the webhook arrived before the response.
+   */
+  waitForWebhooks(created: Created[]): Promise<number[]>
   stop(): Promise<void>
 }
 
-/** A webhook receiver in a process of its own. */
+/** Starts a receiver of webhooks in a separate process. */
 export const startReceiver = async (): Promise<Receiver> => {
   const { ready, stop } = await startProgram('load/receiver')
-  const { port, refusingPort, controlPort } = ready as Record<string, number>
-  const ask = async <T>(what: string) =>
-    (await (await fetch(`http://127.0.0.1:${controlPort}/${what}`)).json()) as T
-  const take = () => ask<Arrivals>('take')
-  const waitsOf = async (created: Created[]) => {
+  const { port, refusingPort, controlPort } = ready as Record<'port' | 'refusingPort' | 'controlPort', number>
+  const control = async <T>(command: 'take' | 'count' | 'break' | 'mend') =>
+    (await (await fetch(`http://127.0.0.1:${controlPort}/${command}`)).json()) as T
+  const take = () => control<Arrivals>('take')
+  const waitForWebhooks = async (created: Created[]) => {
     const arrivedAt = new Map<string, number>()
-    const isMissing = ({ reference }: Created) => !arrivedAt.has(reference)
-    await poll(
-      async () => {
-        for (const [reference, at] of await take())
-          if (!arrivedAt.has(reference)) arrivedAt.set(reference, at)
-        return !created.some(isMissing)
-      },
-      { what: `${created.length} webhooks`, timeoutMs: 60_000, everyMs: 100 },
-    )
-    return created.map(({ reference, answeredAt }) => arrivedAt.get(reference)! - answeredAt)
+    const haveArrived = async () => {
+      for (const [reference, at] of await take()) if (!arrivedAt.has(reference)) arrivedAt.set(reference, at)
+      return created.every(({ reference }) => arrivedAt.has(reference))
+    }
+    await poll(haveArrived, { what: `${created.length} webhooks`, timeoutMs: 60_000, everyMs: 100 })
+    return created.map(({ reference, respondedAt }) => arrivedAt.get(reference)! - respondedAt)
   }
   return {
-    ...{ port: port!, url: `http://127.0.0.1:${port}/ok`, refusingPort: refusingPort!, take, waitsOf, stop },
-    count: () => ask('count'),
-    setBroken: async (broken) => void (await ask(broken ? 'break' : 'mend')),
+    port,
+    url: `http://127.0.0.1:${port}/ok`,
+    refusingPort,
+    count: () => control('count'),
+    take,
+    setBroken: async (broken) => {
+      await control(broken ? 'break' : 'mend')
+    },
+    waitForWebhooks,
+    stop,
   }
 }

@@ -1,25 +1,26 @@
 import type { Stack } from '../stack/start-stack'
-import { residentBytes } from './process-stat'
-import { totalOf } from './statistics'
+import { readResidentBytes } from './process-stat'
+import { sumValues } from './statistics'
 
-/** Resident memory (VmRSS) in MiB by service: what several of them share counts for each. */
+/** Resident memory (VmRSS) by service, in MiB. Memory that services share counts for each of them. */
 export type Memory = Record<string, number>
 
 export const readMemory = async ({ readDev }: Stack): Promise<Memory> => {
-  const services = Object.entries((await readDev()).services)
-  const sizes = await Promise.all(
-    services.map(async ([name, { pid }]) => [name, (await residentBytes(pid)) / 2 ** 20] as const),
-  )
-  return Object.fromEntries(sizes)
+  const memory: Memory = {}
+  for (const [name, { pid }] of Object.entries((await readDev()).services))
+    memory[name] = (await readResidentBytes(pid)) / 2 ** 20
+  return memory
 }
 
-/** Looks twice a second until it is stopped; keeps the look at which the services together had the most. */
+/**
+ * Reads the memory twice a second until it is stopped. `readPeak` returns the reading with the largest sum.
+ */
 export const watchMemory = (stack: Stack) => {
-  let most: Memory = {}
-  const look = async () => {
+  let peak: Memory = {}
+  const poll = async () => {
     const now = await readMemory(stack).catch(() => ({}))
-    if (totalOf(now) > totalOf(most)) most = now
+    if (sumValues(now) > sumValues(peak)) peak = now
   }
-  const timer = setInterval(look, 500)
-  return { most: () => most, stop: () => clearInterval(timer) }
+  const timer = setInterval(poll, 500)
+  return { readPeak: () => peak, stop: () => clearInterval(timer) }
 }

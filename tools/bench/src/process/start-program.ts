@@ -4,12 +4,14 @@ import { join } from 'node:path'
 
 export interface Program {
   pid: number
-  /** What it said when it was ready. */
+  /** The argument of the program's `reportReady`. */
   ready: unknown
   stop(): Promise<void>
 }
 
-/** Starts one of this package's own programs (`load/receiver`, say) as a process and waits until it is ready. */
+/**
+ * Starts a program of this package (`load/receiver`, for example) as a process, and waits until it is ready.
+ */
 export const startProgram = async (name: string, settings: object = {}): Promise<Program> => {
   const child = fork(join(__dirname, '..', `${name}.js`), [JSON.stringify(settings)], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

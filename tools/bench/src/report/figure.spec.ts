@@ -1,7 +1,12 @@
-import { cellsOf, type Figure, ratioFigure, verdictOf } from './figure'
+import { buildRatioFigure, type Figure, judgeFigure, renderCells } from './figure'
 
-const figure = (value: number, better: Figure['better']): Figure => ({
-  ...{ what: 'a ratio', value, range: [value, value], better, floor: 2, aim: better === 'more' ? 3 : 1 },
+const buildFigure = (value: number, better: Figure['better']): Figure => ({
+  what: 'a ratio',
+  value,
+  range: [value, value],
+  better,
+  floor: 2,
+  aim: better === 'more' ? 3 : 1,
   detail: '',
 })
 
@@ -14,21 +19,19 @@ it.each([
   [1, 'less', 'aim'],
   [Number.NaN, 'more', 'FAIL'],
   [Number.NaN, 'less', 'FAIL'],
-] as const)('says of %d, %s is better: %s', (value, better, verdict) => {
-  expect(verdictOf(figure(value, better))).toBe(verdict)
+] as const)('judges %d, where %s is better, as %s', (value, better, verdict) => {
+  expect(judgeFigure(buildFigure(value, better))).toBe(verdict)
 })
 
-it('divides round by round, so that a slow moment of the machine that hits both counts in neither', () => {
-  const ratio = ratioFigure({
-    ...{
-      what: 'a ratio',
-      ours: [100, 10, 120],
-      baseline: [50, 5, 50],
-      unit: '/s',
-      better: 'more',
-      floor: 2,
-      aim: 3,
-    },
+it('divides round by round, so that a slow moment that both contenders share does not count', () => {
+  const ratio = buildRatioFigure({
+    what: 'a ratio',
+    ours: [100, 10, 120],
+    baseline: [50, 5, 50],
+    unit: '/s',
+    better: 'more',
+    floor: 2,
+    aim: 3,
   })
-  expect(cellsOf(ratio)).toEqual(['a ratio', '2.00', '2.00 … 2.40', '≥ 2', '≥ 3', 'ok', '100 / 50.0 /s'])
+  expect(renderCells(ratio)).toEqual(['a ratio', '2.00', '2.00 … 2.40', '≥ 2', '≥ 3', 'ok', '100 / 50.0 /s'])
 })

@@ -2,21 +2,22 @@ import { median } from '../measure/statistics'
 
 export interface Goal {
   better: 'more' | 'less'
+  /** The worst value with which the benchmark passes. */
   floor?: number
   aim?: number
 }
 
 export interface Figure extends Goal {
   what: string
-  /** Ours over the baseline's, or an amount. */
+  /** A ratio to the baseline, or an amount. */
   value: number
-  /** Smallest and largest of the rounds. */
+  /** The smallest and the largest of the rounds. */
   range: [number, number]
-  /** What was divided by what, or what it is made of. */
+  /** The two values behind a ratio, or the parts of an amount. */
   detail: string
 }
 
-/** What a ratio is made of: two series of rounds, in pairs that ran next to each other. */
+/** Two series of rounds. Rounds with the same index ran next to each other. */
 export interface Ratio extends Goal {
   what: string
   ours: number[]
@@ -25,7 +26,7 @@ export interface Ratio extends Goal {
 }
 
 /** One value for each round. */
-export interface Values extends Goal {
+export interface Series extends Goal {
   what: string
   values: number[]
   detail?: string
@@ -33,40 +34,42 @@ export interface Values extends Goal {
 
 export type Verdict = 'aim' | 'ok' | 'FAIL' | ''
 
-/** The median of the ratios, pair by pair. */
-export const ratioFigure = ({ ours, baseline, unit, ...figure }: Ratio): Figure => ({
-  ...seriesFigure({ ...figure, values: ours.map((value, round) => value / baseline[round]!) }),
-  detail: `${plain(median(ours))} / ${plain(median(baseline))} ${unit}`,
-})
-
-/** The median of rounds. */
-export const seriesFigure = ({ values, detail = '', ...figure }: Values): Figure => ({
-  ...figure,
-  detail,
-  value: median(values),
-  range: [Math.min(...values), Math.max(...values)],
-})
-
-export const verdictOf = ({ value, better, floor, aim }: Figure): Verdict => {
-  if (floor === undefined) return ''
-  // Written so that a value that is not a number fails.
-  const reaches = (goal: number) => (better === 'more' ? value >= goal : value <= goal)
-  if (!reaches(floor)) return 'FAIL'
-  return reaches(aim ?? floor) ? 'aim' : 'ok'
+/** Returns the median of the ratios of the pairs of rounds. */
+export const buildRatioFigure = ({ ours, baseline, unit, ...figure }: Ratio): Figure => {
+  const values = ours.map((value, round) => value / baseline[round]!)
+  const detail = `${formatNumber(median(ours))} / ${formatNumber(median(baseline))} ${unit}`
+  return buildSeriesFigure({ ...figure, values, detail })
 }
 
-/** A number with as many digits as say something. */
-export const plain = (value: number): string => {
+/** Returns the median of the rounds. */
+export const buildSeriesFigure = ({ values, detail = '', ...figure }: Series): Figure => ({
+  ...figure,
+  value: median(values),
+  range: [Math.min(...values), Math.max(...values)],
+  detail,
+})
+
+export const judgeFigure = ({ value, better, floor, aim = floor }: Figure): Verdict => {
+  if (floor === undefined || aim === undefined) return ''
+  // NaN reaches no goal, and so fails.
+  const reaches = (goal: number) => (better === 'more' ? value >= goal : value <= goal)
+  if (!reaches(floor)) return 'FAIL'
+  return reaches(aim) ? 'aim' : 'ok'
+}
+
+/** Formats a number with two or three significant digits, and thousands separators. */
+export const formatNumber = (value: number): string => {
   if (!Number.isFinite(value)) return String(value)
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-GB')
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2)
 }
 
-/** What is printed of a figure: what, value, smallest and largest round, floor, aim, verdict, detail. */
-export const cellsOf = (figure: Figure): string[] => {
-  const goal = (value: number | undefined) =>
-    value === undefined ? '' : `${figure.better === 'more' ? '≥' : '≤'} ${value}`
-  const { what, value, range, floor, aim, detail } = figure
-  const spread = range[0] === range[1] ? '' : `${plain(range[0])} … ${plain(range[1])}`
-  return [what, plain(value), spread, goal(floor), goal(aim), verdictOf(figure), detail]
+/** Renders a figure as the cells of a row: what, value, range, floor, aim, verdict, detail. */
+export const renderCells = (figure: Figure): string[] => {
+  const { what, value, range, better, floor, aim, detail } = figure
+  const sign = better === 'more' ? '≥' : '≤'
+  const renderGoal = (goal: number | undefined) => (goal === undefined ? '' : `${sign} ${goal}`)
+  const spread = range[0] === range[1] ? '' : `${formatNumber(range[0])} … ${formatNumber(range[1])}`
+  const verdict = judgeFigure(figure)
+  return [what, formatNumber(value), spread, renderGoal(floor), renderGoal(aim), verdict, detail]
 }

@@ -1,71 +1,83 @@
 import type { CpuTimes } from '../measure/cpu'
-import { median, totalOf } from '../measure/statistics'
+import { median, sumValues } from '../measure/statistics'
 import {
-  cellsOf,
+  buildRatioFigure,
+  buildSeriesFigure,
   type Figure,
+  formatNumber,
   type Goal,
-  plain,
+  judgeFigure,
   type Ratio,
-  ratioFigure,
-  seriesFigure,
-  type Values,
+  renderCells,
+  type Series,
 } from './figure'
 
 export interface Findings {
   figures: Figure[]
   notes: string[]
+  /** Scenarios that could not be measured. */
   failures: { scenario: string; message: string }[]
 }
 
-export interface Report extends Findings {
-  figure(figure: Figure): void
-  ratio(ratio: Ratio): void
-  series(values: Values): void
-  /** A finding without a goal. */
-  note(text: string): void
-  /** A part that could not be measured. */
-  failure(scenario: string, error: Error): void
-  /** Microseconds of the whole stack for each request, one of `rounds` each. */
-  cpu(what: string, rounds: { cpu: CpuTimes }[], goal?: Omit<Goal, 'better'>): void
+export interface Report {
+  findings: Findings
+  addFigure(figure: Figure): void
+  addRatio(ratio: Ratio): void
+  addSeries(series: Series): void
+  /** Adds the processor time of the whole stack for each request, in microseconds. */
+  addCpu(what: string, rounds: { cpu: CpuTimes }[], goal?: Omit<Goal, 'better'>): void
+  /** Adds a finding without a goal. */
+  addNote(text: string): void
+  addFailure(scenario: string, error: Error): void
 }
 
-/** Collects what scenarios find, and prints it as it comes. */
+/** Collects what scenarios find, and prints each finding at once. */
 export const createReport = (print: (line: string) => void): Report => {
-  const report: Report = {
-    ...{ figures: [], notes: [], failures: [] },
-    figure: (figure) => {
-      report.figures.push(figure)
-      const [what, value, spread, floor, aim, verdict, detail] = cellsOf(figure)
-      const goals = floor && `floor ${floor}, aim ${aim}`
-      print(
-        `  ${what!.padEnd(66)} ${value!.padStart(7)} ${spread!.padEnd(16)} ${goals} ${verdict}  ${detail}`,
+  const findings: Findings = { figures: [], notes: [], failures: [] }
+  const addFigure = (figure: Figure) => {
+    findings.figures.push(figure)
+    const [what, value, spread, floor, aim, verdict, detail] = renderCells(figure)
+    const goals = floor && `floor ${floor}, aim ${aim}`
+    print(`  ${what!.padEnd(66)} ${value!.padStart(7)} ${spread!.padEnd(16)} ${goals} ${verdict}  ${detail}`)
+  }
+  return {
+    findings,
+    addFigure,
+    addRatio: (ratio) => addFigure(buildRatioFigure(ratio)),
+    addSeries: (series) => addFigure(buildSeriesFigure(series)),
+    addCpu: (what, rounds, goal) => {
+      addFigure(
+        buildSeriesFigure({
+          what: `processor time of ${what}, µs`,
+          values: rounds.map(({ cpu }) => sumValues(cpu)),
+          better: 'less',
+          ...goal,
+          detail: renderCpu(rounds),
+        }),
       )
     },
-    ratio: (ratio) => report.figure(ratioFigure(ratio)),
-    series: (values) => report.figure(seriesFigure(values)),
-    note: (text) => {
-      report.notes.push(text)
+    addNote: (text) => {
+      findings.notes.push(text)
       print(`  ${text}`)
     },
-    failure: (scenario, error) => {
+    addFailure: (scenario, error) => {
       const message = error.message.split('\n')[0]!
-      report.failures.push({ scenario, message })
+      findings.failures.push({ scenario, message })
       print(`  ${scenario} FAILED: ${error.stack ?? message}`)
     },
-    cpu: (what, rounds, goal) => {
-      const names = Object.keys(rounds[0]?.cpu ?? {})
-      const each = names.map((name) => ({ name, time: median(rounds.map(({ cpu }) => cpu[name] ?? 0)) }))
-      report.series({
-        what: `processor time of ${what}, µs`,
-        values: rounds.map(({ cpu }) => totalOf(cpu)),
-        better: 'less',
-        ...goal,
-        detail: each
-          .filter(({ time }) => time >= 0.5)
-          .map(({ name, time }) => `${name} ${plain(Math.round(time))}`)
-          .join(', '),
-      })
-    },
   }
-  return report
+}
+
+/** Whether a figure misses its floor, or a scenario could not be measured. */
+export const hasFailures = ({ figures, failures }: Findings): boolean =>
+  failures.length > 0 || figures.some((figure) => judgeFigure(figure) === 'FAIL')
+
+/** Renders the median processor time of each process that takes at least half a microsecond. */
+const renderCpu = (rounds: { cpu: CpuTimes }[]): string => {
+  const names = Object.keys(rounds[0]?.cpu ?? {})
+  const medians = names.map((name) => ({ name, time: median(rounds.map(({ cpu }) => cpu[name] ?? 0)) }))
+  return medians
+    .filter(({ time }) => time >= 0.5)
+    .map(({ name, time }) => `${name} ${formatNumber(Math.round(time))}`)
+    .join(', ')
 }

@@ -1,43 +1,47 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Request } from 'autocannon'
 import type { Context } from '../context'
+import type { HttpRequest } from '../load/http-request'
 import { type Program, startProgram } from '../process/start-program'
-import { ask } from './requests'
+import { sendRequest } from './requests'
 
 export type Baseline = Program & { port: number }
 
-/** Starts a baseline that serves HTTP; it is stopped when the run ends, if not before. */
+/** Starts a baseline that serves HTTP. The end of the run stops it, if the caller does not. */
 export const startBaseline = async (
-  { ground }: Pick<Context, 'ground'>,
+  { cleanups }: Context,
   name: string,
-  settings: object = {},
+  settings: object,
 ): Promise<Baseline> => {
   const program = await startProgram(`baselines/${name}`, settings)
-  return {
-    ...program,
-    stop: ground.onLeave(program.stop),
-    port: (program.ready as { port: number }).port,
-  }
+  const { port } = program.ready as { port: number }
+  return { ...program, port, stop: cleanups.add(program.stop) }
 }
 
-/** The parts of a lead and its webhook in one process: answer, JetStream publish, consumer, one insert, POST. */
-export const startBareChain = ({ ground, stack, receiver }: Context): Promise<Baseline> =>
-  startBaseline({ ground }, 'bare-chain', {
-    databaseUrl: stack.database('webhooks'),
-    natsUrl: stack.dev.nats_url,
-    receiverPort: receiver.port,
+export const startSingleProcess = (context: Context): Promise<Baseline> => {
+  const { stack } = context
+  return startBaseline(context, 'single-process', {
+    databaseUrl: stack.databaseUrl('leads'),
+    assetsUrl: stack.dev.assets_url,
   })
-
-/** Makes sure that a baseline does the same work: its answer must be ours, page addresses aside. */
-export const requireSameAnswer = async (request: Request, ours: number, baseline: number): Promise<void> => {
-  const [one, other] = await Promise.all([ours, baseline].map((port) => withoutAddresses(request, port)))
-  if (!isDeepStrictEqual(one, other))
-    throw new Error(
-      `the baseline answers ${request.path} otherwise:\n${JSON.stringify(one)}\n${JSON.stringify(other)}`,
-    )
 }
 
-const withoutAddresses = async (request: Request, port: number) => {
-  const answer = Object.entries(await ask<Record<string, unknown>>(port, request))
-  return Object.fromEntries(answer.filter(([name]) => name !== 'path' && !name.endsWith('_page_url')))
+/**
+ * Throws if the baseline's response differs from the stack's, because the baseline would not do the same
+ * work.
+ */
+export const requireSameResponse = async (
+  request: HttpRequest,
+  port: number,
+  baselinePort: number,
+): Promise<void> => {
+  const ours = await readWithoutAddresses(request, port)
+  const baseline = await readWithoutAddresses(request, baselinePort)
+  if (isDeepStrictEqual(ours, baseline)) return
+  const responses = `${JSON.stringify(ours)}\n${JSON.stringify(baseline)}`
+  throw new Error(`the baseline responds to ${request.path} differently:\n${responses}`)
+}
+
+const readWithoutAddresses = async (request: HttpRequest, port: number) => {
+  const response = Object.entries(await sendRequest<Record<string, unknown>>(port, request))
+  return Object.fromEntries(response.filter(([name]) => name !== 'path' && !name.endsWith('_page_url')))
 }

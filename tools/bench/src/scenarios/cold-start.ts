@@ -8,37 +8,53 @@ import {
   startNatsServer,
   startPostgres,
 } from '@leadwire/embedded'
-import type { Context } from '../context'
-import { inFolder } from '../stack/in-folder'
+import type { Options } from '../options'
+import type { Cleanups } from '../process/cleanups'
+import type { Report } from '../report/report'
+import { runInFolder } from '../stack/run-in-folder'
 import { startStack } from '../stack/start-stack'
 
-/** `npm start` on an empty folder until everything serves, against PostgreSQL and nats-server alone until both answer. */
-export const coldStart = async ({
+/**
+ * Measures `npm start` on an empty folder until everything serves, against PostgreSQL and nats-server alone.
+ */
+export const measureColdStart = async ({
   options,
   report,
-  ground,
-}: Pick<Context, 'options' | 'report' | 'ground'>): Promise<void> => {
+  cleanups,
+}: {
+  options: Options
+  report: Report
+  cleanups: Cleanups
+}): Promise<void> => {
   const nats = await findNatsServer(process.env)
-  const ours: number[] = []
-  const baseline: number[] = []
-  // A first one of each fills the system's file cache.
-  for (let round = 0; round <= options.rounds; round++) {
-    const whole = await inFolder(ground, async (folder, inner) => {
-      const stack = await startStack({ ground: inner, folder, npm: true })
+  const startWhole = () =>
+    runInFolder(cleanups, async (folder, inner) => {
+      const stack = await startStack({ cleanups: inner, folder, throughNpm: true })
       return stack.startedInMs
     })
-    const alone = await inFolder(ground, (folder) => startServers(folder, nats))
-    if (round === 0) continue
-    ours.push(whole)
-    baseline.push(alone)
+  const startServersAlone = () => runInFolder(cleanups, (folder) => timeServers(folder, nats))
+  // The first start of each contender is not measured, because it fills the system's file cache.
+  await startWhole()
+  await startServersAlone()
+  const ours: number[] = []
+  const baseline: number[] = []
+  for (let round = 0; round < options.rounds; round++) {
+    ours.push(await startWhole())
+    baseline.push(await startServersAlone())
   }
-  report.ratio({
+  report.addRatio({
     what: 'npm start on an empty folder / PostgreSQL and NATS alone, until ready',
-    ...{ ours, baseline, unit: 'ms', better: 'less', floor: 3, aim: 1.5 },
+    ours,
+    baseline,
+    unit: 'ms',
+    better: 'less',
+    floor: 3,
+    aim: 1.5,
   })
 }
 
-const startServers = async (folder: string, binary: string): Promise<number> => {
+/** Starts PostgreSQL and nats-server, and stops them. Returns the milliseconds until both were ready. */
+const timeServers = async (folder: string, binary: string): Promise<number> => {
   await mkdir(join(folder, 'nats'))
   const [postgresPort, natsPort] = await Promise.all([freePort(), freePort()])
   const startedAt = performance.now()
@@ -47,7 +63,7 @@ const startServers = async (folder: string, binary: string): Promise<number> => 
     startNatsServer({ binary, directory: join(folder, 'nats'), port: natsPort, password: 'bench' }),
   ])
   await Promise.all([postgresReady(postgresPort), natsReady(natsPort)])
-  const took = performance.now() - startedAt
+  const elapsed = performance.now() - startedAt
   await Promise.all([postgres.stop(), nats.stop()])
-  return took
+  return elapsed
 }

@@ -1,35 +1,39 @@
 import { fillAccounts } from '@leadwire/fill'
-import type { Request } from 'autocannon'
 import type { Context } from '../context'
+import type { HttpRequest } from '../load/http-request'
 import { load } from '../load/load'
 import type { Memory } from '../measure/memory'
-import { totalOf } from '../measure/statistics'
-import { createRequest, getRequest, retrieveRequests } from './requests'
-import { attachRequests } from './upload'
+import { sumValues } from '../measure/statistics'
+import { buildCreate, buildGet, buildRetrieveRequests } from './requests'
+import { buildAttach } from './upload'
 
-/** What the four services hold, before the first load and at most. */
-export const memory = async (context: Context): Promise<void> => {
+/** Measures the resident memory of the services before the first load, and its peak so far. */
+export const measureMemory = async (context: Context): Promise<void> => {
   const { stack, leads, options, report } = context
-  const account = await context.quoted()
+  const { port } = stack
+  const { seconds } = options
+  const account = await context.getAccountWithQuotes()
   const [writer] = await fillAccounts(leads, 1)
-  const job = { port: stack.port, seconds: options.seconds }
-  // So that this part says something when it runs alone; what ran before counts too.
-  const kinds: Request[][] = [
-    await retrieveRequests(context, account, 500),
-    [getRequest(account, '/leads?page=1')],
-    [createRequest(writer!)],
+  // Loads the services, so that the peak is valid when this scenario runs alone.
+  const kinds: HttpRequest[][] = [
+    await buildRetrieveRequests(context, account, 500),
+    [buildGet(account, '/leads?page=1')],
+    [buildCreate(writer!)],
   ]
-  for (const requests of kinds) await load({ ...job, requests, connections: 64 })
-  await load({ ...job, requests: await attachRequests(context, account), connections: 32, amount: 64 })
+  for (const requests of kinds) await load({ port, requests, connections: 64, seconds })
+  await load({ port, requests: [await buildAttach(context, account)], connections: 32, seconds, amount: 64 })
 
-  const figure = (what: string, used: Memory, floor: number, aim: number) =>
-    report.series({
-      ...{ what: `resident memory of the four services, ${what}, MiB`, values: [totalOf(used)] },
-      ...{ better: 'less', floor, aim },
-      detail: Object.entries(used)
+  const addMemory = (when: string, memory: Memory, floor: number, aim: number) =>
+    report.addSeries({
+      what: `resident memory of the four services, ${when}, MiB`,
+      values: [sumValues(memory)],
+      better: 'less',
+      floor,
+      aim,
+      detail: Object.entries(memory)
         .map(([name, size]) => `${name} ${Math.round(size)}`)
         .join(', '),
     })
-  figure('idle', context.idleMemory, 400, 250)
-  figure('under the load of this run', context.mostMemory(), 800, 500)
+  addMemory('idle', context.idleMemory, 400, 250)
+  addMemory('under the load of this run', context.readPeakMemory(), 800, 500)
 }

@@ -1,67 +1,70 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context } from '../context'
-import { type CpuTimes, cpuBetween, readCpu } from '../measure/cpu'
-import { totalOf } from '../measure/statistics'
+import { type CpuTimes, readCpu, subtractCpu } from '../measure/cpu'
+import { sumValues } from '../measure/statistics'
 
-/** With the stack's microseconds for each request. */
+/** A result with the stack's processor time for each request, in microseconds. */
 export type Round<Result> = Result & { cpu: CpuTimes }
 
-type Run<Result> = (seconds: number) => Promise<Result>
-
-// A program's processor time for each request goes on falling for some 10 to 20 s of load, while its functions are
-// compiled: to a third, seen on one connection. What serves for days is not measured in its first seconds.
+// V8 compiles functions while they run, so the processor time of a request falls during the first 10 to 20 s
+// of load. On one connection it falls to a third. After the warm-up, the figures are those of services that
+// have run for days.
 const WARM_UP_SECONDS = 10
 
-/** How long to load something before it is measured. */
-export const warmUpSeconds = ({ options }: Context) => (options.quick ? options.seconds : WARM_UP_SECONDS)
+/** Returns how many seconds to load a contender before its measurement. */
+export const chooseWarmUp = ({ options }: Context): number => (options.quick ? 1 : WARM_UP_SECONDS)
 
 /**
- * Loads the contenders in turn, again and again, so that whatever the machine does meanwhile happens to all of them;
- * every second round goes the other way round. Before, each is warmed up.
+ * Warms up each contender, then loads them in turn for several rounds, so that other work on the machine
+ * affects all of them. Every second round runs in the reverse order.
  */
 export const interleave = async <Name extends string, Result extends { requests: number }>(
   context: Context,
-  contenders: Record<Name, Run<Result>>,
-  { seconds = context.options.seconds, warmUp = warmUpSeconds(context) } = {},
+  contenders: Record<Name, (seconds: number) => Promise<Result>>,
+  { seconds = context.options.seconds, warmUp = chooseWarmUp(context) } = {},
 ): Promise<Record<Name, Round<Result>[]>> => {
   const names = Object.keys(contenders) as Name[]
-  const rounds = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
-    Name,
-    Round<Result>[]
-  >
-  for (const name of names) await contenders[name](warmUp)
+  const results = {} as Record<Name, Round<Result>[]>
+  for (const name of names) {
+    results[name] = []
+    await contenders[name](warmUp)
+  }
+  await waitUntilQuiet(context)
   for (let round = 0; round < context.options.rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed())
-      rounds[name].push(await measured(context, () => contenders[name](seconds)))
+      results[name].push(await measureCpu(context, () => contenders[name](seconds)))
   }
-  return rounds
+  return results
 }
 
-/** What a request leaves to be done after its answer is part of its cost. `others` are processes beside the stack's, by name. */
-export const measured = async <Result extends { requests: number }>(
+/**
+ * Runs `work` on a quiet stack, and waits until the stack is quiet again. Adds the processor time for each
+ * request, which includes the work that the stack does after its responses.
+ */
+export const measureCpu = async <Result extends { requests: number }>(
   context: Context,
   work: () => Promise<Result>,
-  others?: Record<string, number>,
 ): Promise<Round<Result>> => {
-  await untilQuiet(context)
-  const before = await readCpu(context.stack, others)
+  const before = await readCpu(context.stack)
   const result = await work()
-  await untilQuiet(context)
-  const used = cpuBetween(before, await readCpu(context.stack, others))
+  await waitUntilQuiet(context)
+  const used = subtractCpu(await readCpu(context.stack), before)
   const cpu = Object.fromEntries(Object.entries(used).map(([name, time]) => [name, time / result.requests]))
   return { ...result, cpu }
 }
 
+/** The share of one processor below which the stack counts as quiet. */
 const QUIET_SHARE = 0.1
-const LOOK_MS = 300
+const POLL_MS = 300
+const MAX_POLLS = 60
 
-/** Waits until the stack has done what it does after its answers: relaying, storing and clearing events. */
-export const untilQuiet = async ({ stack, leads }: Context): Promise<void> => {
-  for (let polls = 0; polls < 60; polls++) {
+/** Waits until the stack has published and stored its events and is quiet, but no longer than 60 polls. */
+export const waitUntilQuiet = async ({ stack, leads }: Context): Promise<void> => {
+  for (let polls = 0; polls < MAX_POLLS; polls++) {
     const before = await readCpu(stack)
-    await wait(LOOK_MS)
-    const used = totalOf(cpuBetween(before, await readCpu(stack)))
+    await wait(POLL_MS)
+    const used = sumValues(subtractCpu(await readCpu(stack), before))
     const [outbox] = await leads.rows<{ waiting: boolean }>('SELECT EXISTS (SELECT FROM outbox) AS waiting')
-    if (!outbox!.waiting && used < QUIET_SHARE * LOOK_MS * 1000) return
+    if (!outbox!.waiting && used < QUIET_SHARE * POLL_MS * 1000) return
   }
 }

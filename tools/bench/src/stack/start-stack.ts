@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   freePort,
@@ -10,85 +9,67 @@ import {
   whenReady,
 } from '@leadwire/embedded'
 import { readEncryptionKeys } from '@leadwire/fill'
-import type { Ground } from '../process/ground'
+import type { Cleanups } from '../process/cleanups'
 
-/** What `npm start` tells scripts (design: One command to run). */
-export type DevFile = {
+/** The part of dev.json that the benchmark reads. `npm start` describes the running stack in this file. */
+export interface DevFile {
   base_url: string
   assets_url: string
   token: string
-  account: { id: number; api_key: string }
-  services: Record<string, { pid: number; health: string }>
+  services: Record<string, { pid: number }>
   pids: { postgres: number; nats: number }
   postgres_url: string
   nats_url: string
 }
 
-export type Stack = {
+export interface Stack {
   /** The process that runs the others. */
   pid: number
   port: number
   dev: DevFile
-  /** From the command to the first moment at which everything serves. */
+  /** Milliseconds from the command until the stack was ready. */
   startedInMs: number
-  /** dev.json as it is now: pids change when something is started again. */
+  /** Reads dev.json again. Process ids change when a service is restarted. */
   readDev(): Promise<DevFile>
-  /** ENCRYPTION_KEYS of its services. */
+  /** ENCRYPTION_KEYS of the services. */
   encryptionKeys: string
-  /** How its services reach one of its databases, as a superuser. */
-  database(name: string): string
-  /** The last lines of its log that are more than information. */
+  /** Returns the address of a database, for a superuser. */
+  databaseUrl(name: string): string
+  /** The last 20 log lines that are more serious than INFO. */
   lastWarnings: string[]
 }
 
-/** A folder for state, gone after the run. PostgreSQL runs as another user for root, and must be able to pass. */
-export async function temporaryFolder(ground: Ground): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'leadwire-bench-'))
-  await chmod(folder, 0o711)
-  ground.onLeave(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/**
- * Starts what `npm start` starts, on the given folder, and waits until it serves. `npm` also goes through npm and the
- * checks before the start, as a person's start does.
- */
-export async function startStack({
-  ground,
+/** Starts the stack of `npm start` in a folder, and waits until it is ready. */
+export const startStack = async ({
+  cleanups,
   folder,
-  npm = false,
-  args = [],
+  throughNpm = false,
   env = {},
 }: {
-  ground: Ground
+  cleanups: Cleanups
   folder: string
-  npm?: boolean
-  args?: string[]
+  /** Starts the stack with `npm start`, including the checks before the start. */
+  throughNpm?: boolean
   env?: Record<string, string>
-}): Promise<Stack> {
+}): Promise<Stack> => {
   const data = join(folder, 'data')
   const port = await freePort()
-  const [command, first] = npm
-    ? ['npm', ['start', '--']]
-    : [process.execPath, ['tools/embedded/dist/main.js']]
   const lastWarnings: string[] = []
   const startedAt = performance.now()
   const child = await startChild({
-    ...{
-      name: 'the stack',
-      command,
-      args: [...first, ...args],
-      cwd: repositoryRoot,
-      stopSignal: 'SIGINT',
-      stopTimeoutMs: 40_000,
-    },
-    // With npm's own variable it stops by itself when its parent, this process, is killed. One account sends files on
-    // all connections.
+    name: 'the stack',
+    command: throughNpm ? 'npm' : process.execPath,
+    args: throughNpm ? ['start'] : ['tools/embedded/dist/main.js'],
+    cwd: repositoryRoot,
+    stopSignal: 'SIGINT',
+    stopTimeoutMs: 40_000,
     env: {
       ...process.env,
+      // This variable of npm lets the stack stop when its parent, this process, is killed.
       npm_lifecycle_event: 'start',
       LEADWIRE_DATA: data,
       PORT: String(port),
+      // Raises the limit, because one account uploads on all connections.
       ACCOUNT_MAX_UPLOADS: '1000',
       ...env,
     },
@@ -98,17 +79,24 @@ export async function startStack({
       if (lastWarnings.length > 20) lastWarnings.shift()
     },
   })
-  ground.onLeave(child.stop)
+  cleanups.add(child.stop)
   const readDev = async () => JSON.parse(await readFile(join(data, 'dev.json'), 'utf8')) as DevFile
-  const serves = async () => {
+  const isServing = async () => {
     const { base_url, token } = await readDev()
     return token !== '' && isReady(base_url)
   }
-  await whenReady(child, serves, { timeoutMs: 120_000 })
+  await whenReady(child, isServing, { timeoutMs: 120_000 })
   const startedInMs = performance.now() - startedAt
   const dev = await readDev()
   const server = { dataDirectory: join(data, 'postgres'), port: Number(new URL(dev.postgres_url).port) }
-  const database = (name: string) => localPostgresUrl(server, name)
-  const encryptionKeys = readEncryptionKeys(data)
-  return { pid: child.pid, port, dev, startedInMs, readDev, encryptionKeys, database, lastWarnings }
+  return {
+    pid: child.pid,
+    port,
+    dev,
+    startedInMs,
+    readDev,
+    encryptionKeys: readEncryptionKeys(data),
+    databaseUrl: (name) => localPostgresUrl(server, name),
+    lastWarnings,
+  }
 }

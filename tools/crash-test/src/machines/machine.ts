@@ -1,23 +1,23 @@
 import type { Child } from '@leadwire/embedded'
-import { childrenOf, signal } from '../signal'
+import { listChildren, signal } from '../signal'
 
-/** A server on a machine of its own; here all are processes of one machine. */
+/** A process that stands for a server on a separate machine. */
 export type Machine = Child
 
-/** Where machines are started. */
+/** The folder and the callbacks that all machines share. */
 export interface Place {
-  /** The folder of everything. */
+  /** The folder with the data of all machines. */
   data: string
-  /** Is called with each line that they log. */
+  /** Called with each line that a machine logs. */
   onLine: (line: string) => void
-  /** Takes what is to be done in the end; the last first. */
+  /** Registers a function to call at the end of the run. The last one is called first. */
   onStop: (stop: () => Promise<unknown>) => void
 }
 
-/** Ends a machine: all of its processes at once. Resolves when they are gone. */
+/** Kills all processes of a machine at once, and waits until they have ended. */
 export const loseMachine = async ({ pid, exited }: Machine): Promise<void> => {
-  // Stopped first: it starts no others then.
+  // Freezes the process first, so that it starts no other children.
   signal([pid], 'SIGSTOP')
-  signal([...(await childrenOf(pid)), pid], 'SIGKILL')
+  signal([...(await listChildren(pid)), pid], 'SIGKILL')
   await exited
 }

@@ -12,7 +12,7 @@ const connectTo = (port: number): Promise<Socket | undefined> =>
     socket.once('error', () => resolve(undefined))
   })
 
-const join = ({ client, server }: Connection): void => {
+const pipeBothWays = ({ client, server }: Connection): void => {
   for (const [from, to] of [
     [client, server],
     [server, client],
@@ -24,8 +24,9 @@ const join = ({ client, server }: Connection): void => {
 }
 
 /**
- * A TCP address that stands before servers, as a load balancer or an address that moves from machine to machine does: connections go
- * to the servers in turn, past those that take none. While there are no servers, they are taken and nothing is ever said.
+ * Starts a TCP proxy. It stands for a load balancer, or for an address that moves from machine to machine.
+ * Connections go to the servers in turn, and skip servers that refuse them. If there are no servers, the
+ * proxy accepts connections and stays silent.
  */
 export const startAddress = async (ports: number[]) => {
   let servers = ports
@@ -33,8 +34,9 @@ export const startAddress = async (ports: number[]) => {
   const open = new Set<Connection>()
   const silent = new Set<Socket>()
 
-  const serverFor = async (): Promise<Socket | undefined> => {
-    const first = turn++
+  const connectToNext = async (): Promise<Socket | undefined> => {
+    const first = turn
+    turn += 1
     for (let index = 0; index < servers.length; index++) {
       const socket = await connectTo(servers[(first + index) % servers.length]!)
       if (socket) return socket
@@ -49,22 +51,22 @@ export const startAddress = async (ports: number[]) => {
   const listener = createServer({ pauseOnConnect: true }, async (client) => {
     if (servers.length === 0) return keepSilent(client)
     client.on('error', () => undefined)
-    const server = await serverFor()
+    const server = await connectToNext()
     if (!server) return client.destroy()
     const connection = { client, server }
     open.add(connection)
     server.once('close', () => open.delete(connection))
-    join(connection)
+    pipeBothWays(connection)
     client.resume()
   })
   await new Promise<void>((listening) => listener.listen(0, '127.0.0.1', listening))
   return {
     port: (listener.address() as AddressInfo).port,
-    /** Where connections go that begin from now on. */
+    /** Sends new connections to these servers. */
     moveTo: (ports: number[]): void => {
       servers = ports
     },
-    /** The servers are gone without a word: no packet is answered any more, on old connections and on new ones. */
+    /** Simulates the loss of the servers: old and new connections stay open, but get no more data. */
     vanish: (): void => {
       servers = []
       for (const { client, server } of open) {

@@ -53,7 +53,8 @@ const startServices = async (
     encryptionKey: randomBytes(32).toString('base64'),
     env: {
       ...process.env,
-      ...{ WEBHOOK_ALLOW_HOSTS: '127.0.0.1', NATS_REPLICAS: '3' },
+      WEBHOOK_ALLOW_HOSTS: '127.0.0.1',
+      NATS_REPLICAS: '3',
       ...env,
     },
   })
@@ -70,14 +71,14 @@ const startServices = async (
 export type Machines = Awaited<ReturnType<typeof startMachines>>
 
 /**
- * Starts every part as a process of its own, with the others of its kind beside it, as on many machines: three nats-servers,
- * PostgreSQL with a standby, four MinIO servers, two copies of each service, and addresses before those that clients know one of.
- * Nothing is started again when it dies.
+ * Starts a deployment on many machines. Each machine is a separate process: three nats-servers, PostgreSQL
+ * with a standby, four MinIO servers, and two copies of each service. A proxy stands in front of PostgreSQL,
+ * MinIO and the gateways. A process that ends is not restarted.
  */
 export const startMachines = async (options: Options) => {
   requireBuilt()
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-machines-'))
-  // PostgreSQL runs as another user for root, and must be able to pass.
+  // When root runs the test, PostgreSQL runs as another user, who must be able to enter.
   await chmod(folder, 0o711)
   const lastLines: string[] = []
   const onLine = (line: string) => {
@@ -85,24 +86,30 @@ export const startMachines = async (options: Options) => {
     if (lastLines.length > 40) lastLines.shift()
   }
   const stops: (() => Promise<unknown>)[] = []
-  const place: Place = { data: folder, onLine, onStop: (stop) => void stops.push(stop) }
+  const onStop = (stop: () => Promise<unknown>) => {
+    stops.push(stop)
+  }
+  const place: Place = { data: folder, onLine, onStop }
   const stop = async () => {
-    for (const each of stops.reverse()) await each()
+    for (const stopOne of stops.reverse()) await stopOne()
     await rm(folder, { recursive: true, force: true })
   }
   try {
     const servers = await startServers(place, options)
-    const services = await startServices(place, options, servers)
-    const gateways = services.filter(({ plan }) => plan.service === 'gateway')
-    const balancer = await startAddress(gateways.map(({ plan }) => Number(new URL(plan.base!).port)))
+    const balancer = await startAddress([])
     place.onStop(balancer.stop)
+    const base = `http://127.0.0.1:${balancer.port}`
+    const env = { PUBLIC_URL: base, ...options.env }
+    const services = await startServices(place, { ...options, env }, servers)
+    const gateways = services.filter(({ plan }) => plan.service === 'gateway')
+    balancer.moveTo(gateways.map(({ plan }) => Number(new URL(plan.base!).port)))
     const { LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL, SERVICE_TOKEN } = gateways[0]!.plan.env
-    const made = await createAccount({ grpc: LEADS_SERVICE_URL!, tokens: [SERVICE_TOKEN!] }, 'Crash test')
+    const created = await createAccount({ grpc: LEADS_SERVICE_URL!, tokens: [SERVICE_TOKEN!] }, 'Crash test')
     const ground: Ground = {
       cli: { LEADS_SERVICE_URL, WEBHOOK_SERVICE_URL, SERVICE_TOKEN },
-      base: `http://127.0.0.1:${balancer.port}`,
-      token: made.token,
-      accountId: made.account.id,
+      base,
+      token: created.token,
+      accountId: created.account.id,
       databaseUrl: servers.postgres.url,
       lastLines,
       stop,

@@ -6,7 +6,10 @@ import { startAddress } from './start-address'
 
 const SERVERS = 4
 
-/** Servers of MinIO behind one address. Each file is spread over all of them, and can be read from half. */
+/**
+ * Starts MinIO servers behind one address. Each file is spread over all servers, and half of the servers
+ * suffice to read it.
+ */
 export const startMinioCluster = async ({ data, onLine, onStop }: Place) => {
   const binary = await findMinio(process.env)
   const cluster = await Promise.all(

@@ -11,25 +11,27 @@ interface Cluster {
   replicas?: unknown[]
 }
 
-/** What of a server's own account of its streams this program reads. */
+/** The part of the response of /jsz that this program reads. */
 interface Streams {
   account_details?: { stream_detail?: { name: string; cluster?: Cluster }[] }[]
 }
 
-const placeOf = async (stream: string, monitorPort: number): Promise<Cluster | undefined> => {
-  const answer = await fetch(`http://127.0.0.1:${monitorPort}/jsz?accounts=true&streams=true`)
-  const { account_details: accounts = [] } = (await answer.json()) as Streams
+const readCluster = async (stream: string, monitorPort: number): Promise<Cluster | undefined> => {
+  const response = await fetch(`http://127.0.0.1:${monitorPort}/jsz?accounts=true&streams=true`)
+  const { account_details: accounts = [] } = (await response.json()) as Streams
   const streams = accounts.flatMap(({ stream_detail: details = [] }) => details)
   return streams.find(({ name }) => name === stream)?.cluster
 }
 
-/** nats-servers of one cluster. */
+/** Starts nats-servers as one cluster. */
 export const startNatsCluster = async ({ data, onLine, onStop }: Place) => {
   const binary = await findNatsServer(process.env)
-  const port = () => freePort()
   const places = await Promise.all(
     Array.from({ length: SERVERS }, async (_, index) => ({
-      ...{ name: `nats-${index + 1}`, client: await port(), port: await port(), monitorPort: await port() },
+      name: `nats-${index + 1}`,
+      client: await freePort(),
+      port: await freePort(),
+      monitorPort: await freePort(),
     })),
   )
   const routes = places.map(({ port }) => port)
@@ -51,12 +53,12 @@ export const startNatsCluster = async ({ data, onLine, onStop }: Place) => {
   return {
     machines,
     url: places.map(({ client }) => natsUrl({ port: client, password: PASSWORD })).join(','),
-    /** The server through which all that is written to the stream goes. */
-    leader: async (stream: string): Promise<Machine> => {
-      const { leader, replicas = [] } = (await placeOf(stream, places[0]!.monitorPort)) ?? {}
+    /** Finds the leader of a stream. The leader handles all writes to the stream. */
+    findLeader: async (stream: string): Promise<Machine> => {
+      const { leader, replicas = [] } = (await readCluster(stream, places[0]!.monitorPort)) ?? {}
       const found = machines.find(({ name }) => name === leader)
       if (!found || replicas.length !== SERVERS - 1)
-        throw new Error(`the stream ${stream} has no leader, or is not kept by all servers`)
+        throw new Error(`the stream ${stream} has no leader, or does not have a replica on every server`)
       return found
     },
   }

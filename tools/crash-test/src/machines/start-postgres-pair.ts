@@ -17,10 +17,10 @@ import { Client } from 'pg'
 import { loseMachine, type Place } from './machine'
 import { startAddress } from './start-address'
 
-/** How far an asynchronous standby is behind when the primary is lost. */
-const BEHIND_MS = 2000
-/** How long it takes whoever watches over PostgreSQL to see that the primary is lost. */
-const NOTICED_AFTER_MS = 5000
+/** How far an asynchronous standby lags behind when the primary is lost. */
+const LAG_MS = 2000
+/** How long an operator takes to notice the loss of the primary. */
+const DETECTION_MS = 5000
 
 const query = async (port: number, text: string): Promise<Record<string, unknown>[]> => {
   const client = new Client({ connectionString: postgresUrl(port, 'postgres') })
@@ -32,33 +32,41 @@ const query = async (port: number, text: string): Promise<Record<string, unknown
   }
 }
 
-/** A server that PostgreSQL's own copy of it follows: its folder is copied before it runs for the first time. */
+/**
+ * Prepares a primary and a standby. The standby gets a copy of the primary's folder before the first start.
+ */
 const prepareBoth = async ({ data, onLine, onStop }: Place) => {
-  const options = { durable: true, onLine }
   const primary = await preparePostgres({
-    ...{ ...options, dataDirectory: join(data, 'postgres-1'), port: await freePort() },
+    durable: true,
+    onLine,
+    dataDirectory: join(data, 'postgres-1'),
+    port: await freePort(),
   })
   const replication = await startAddress([primary.port])
   onStop(replication.stop)
   const dataDirectory = join(data, 'postgres-2')
   await promisify(execFile)('cp', ['-a', primary.dataDirectory, dataDirectory])
-  const mark = join(dataDirectory, 'standby.signal')
-  await writeFile(mark, '')
-  if (primary.user) await chown(mark, primary.user.uid, primary.user.gid)
+  const signalFile = join(dataDirectory, 'standby.signal')
+  await writeFile(signalFile, '')
+  if (primary.user) await chown(signalFile, primary.user.uid, primary.user.gid)
   const source = `${postgresUrl(replication.port, 'postgres')}?application_name=standby`
   const standby = await preparePostgres({
-    ...{ ...options, dataDirectory, port: await freePort(), settings: { primary_conninfo: source } },
+    durable: true,
+    onLine,
+    dataDirectory,
+    port: await freePort(),
+    settings: { primary_conninfo: source },
   })
   return { primary, standby, replication }
 }
 
-/** Has every commit wait until the standby has it on its disk. */
-const beSynchronous = async (port: number): Promise<void> => {
+/** Makes every commit wait until the standby has written it to its disk. */
+const enableSynchronousReplication = async (port: number): Promise<void> => {
   await query(port, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`)
   await query(port, 'SELECT pg_reload_conf()')
 }
 
-/** PostgreSQL with a standby, behind an address that moves. */
+/** Starts PostgreSQL with a standby, behind an address that can move to the standby. */
 export const startPostgresPair = async (place: Place, { asynchronous }: { asynchronous: boolean }) => {
   const { primary, standby, replication } = await prepareBoth(place)
   const start = async (prepared: typeof primary) => {
@@ -70,26 +78,26 @@ export const startPostgresPair = async (place: Place, { asynchronous }: { asynch
   const machine = await start(primary)
   await start(standby)
   const expected = asynchronous ? 'async' : 'sync'
-  if (!asynchronous) await beSynchronous(primary.port)
-  const follows = async () =>
-    (await query(primary.port, 'SELECT state, sync_state FROM pg_stat_replication')).some(
-      ({ state, sync_state }) => state === 'streaming' && sync_state === expected,
-    )
-  await poll(follows, { what: 'the standby to follow', timeoutMs: 60_000 })
+  if (!asynchronous) await enableSynchronousReplication(primary.port)
+  const isReplicating = async () => {
+    const standbys = await query(primary.port, 'SELECT state, sync_state FROM pg_stat_replication')
+    return standbys.some(({ state, sync_state }) => state === 'streaming' && sync_state === expected)
+  }
+  await poll(isReplicating, { what: 'the standby to replicate', timeoutMs: 60_000 })
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(primary.port, name)))
   const address = await startAddress([primary.port])
   place.onStop(address.stop)
   return {
     url: (database: string): string => postgresUrl(address.port, database),
-    /** Loses the primary without a word, promotes the standby, and moves the address to it. */
+    /** Loses the primary, promotes the standby, and moves the address to the standby. */
     failOver: async (): Promise<void> => {
       if (asynchronous) {
         replication.vanish()
-        await pause(BEHIND_MS)
+        await pause(LAG_MS)
       }
       address.vanish()
       await loseMachine(machine)
-      await pause(NOTICED_AFTER_MS)
+      await pause(DETECTION_MS)
       await query(standby.port, 'SELECT pg_promote()')
       address.moveTo([standby.port])
     },

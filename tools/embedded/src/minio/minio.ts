@@ -8,14 +8,16 @@ export type MinioOptions = {
   directory: string
   port: number
   tls?: MinioTls | undefined
-  /** Each server of a cluster, this one among them. */
+  /** All servers of the cluster, including this one. */
   cluster?: { port: number; directory: string }[] | undefined
-  /** A lock over the data, which lasts as long as the server too. */
+  /** A lock over the data. The server inherits it, so that the lock lasts as long as the server runs. */
   lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
 
-/** A folder with `public.crt` and `private.key`, as MinIO wants them, and whom the certificate is checked by. */
+/**
+ * A folder with `public.crt` and `private.key`, and the file of the authority that issued the certificate.
+ */
 export type MinioTls = { certsDirectory: string; caFile: string }
 
 export type ObjectStore = {
@@ -24,11 +26,14 @@ export type ObjectStore = {
   secretKey: string
   region: string
   bucket: string
-  /** The authorities that vouch for an https endpoint. */
+  /** The authorities of an https endpoint's certificate. */
   caFile?: string | undefined
 }
 
-/** Where a MinIO of ours is and how to enter it. It listens on loopback alone; the keys keep no secret. */
+/**
+ * Returns the address and the keys of a MinIO of this stack. The keys are not secret, because MinIO listens
+ * only on loopback.
+ */
 export function minioStore(port: number, tls?: MinioTls | undefined): ObjectStore {
   return {
     endpoint: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
@@ -40,7 +45,7 @@ export function minioStore(port: number, tls?: MinioTls | undefined): ObjectStor
   }
 }
 
-/** Starts MinIO; answers when it has a pid, before it serves (see minioReady). */
+/** Starts MinIO. Resolves when the process has a pid, before it serves requests (see minioReady). */
 export async function spawnMinio({
   binary,
   directory,
@@ -59,15 +64,24 @@ export async function spawnMinio({
     name: 'minio',
     command: binary,
     args: [
-      ...['server', ...folders, '--address', `127.0.0.1:${port}`, '--console-address', console, '--quiet'],
+      'server',
+      ...folders,
+      '--address',
+      `127.0.0.1:${port}`,
+      '--console-address',
+      console,
+      '--quiet',
       ...certs,
     ],
     cwd: directory,
     env: {
       ...process.env,
-      ...{ MINIO_ROOT_USER: accessKey, MINIO_ROOT_PASSWORD: secretKey, MINIO_UPDATE: 'off' },
-      // A cluster on one machine: its folders are on the disk of the system, and in a container MinIO takes no loopback address for
-      // its own unless it is told.
+      MINIO_ROOT_USER: accessKey,
+      MINIO_ROOT_PASSWORD: secretKey,
+      MINIO_UPDATE: 'off',
+      // Makes MinIO accept a cluster on one machine, although all its folders are on the system disk. Names
+      // the server's own address, because in a container MinIO does not recognise a loopback address as its
+      // own.
       ...(cluster && { MINIO_CI_CD: 'on', _MINIO_SERVER_LOCAL: `127.0.0.1:${port}` }),
     },
     lock,
@@ -75,7 +89,7 @@ export async function spawnMinio({
   })
 }
 
-/** Starts it and waits until it serves. */
+/** Starts MinIO and waits until it serves requests. */
 export async function startMinioServer(options: MinioOptions): Promise<Child & { store: ObjectStore }> {
   const child = await spawnMinio(options)
   const store = minioStore(options.port, options.tls)
@@ -88,7 +102,7 @@ export async function startMinioServer(options: MinioOptions): Promise<Child & {
   return { ...child, store }
 }
 
-/** Whether a server answers; of a cluster, whether files can be written. */
+/** Whether a server is ready, or with `cluster` whether the cluster can store files. */
 export async function minioReady(
   { endpoint, caFile }: ObjectStore,
   what: 'ready' | 'cluster' = 'ready',

@@ -15,7 +15,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(room, { recursive: true }))
 
-/** Something that answers --version as nats-server does. */
+/** Writes a program that prints a version as nats-server does. */
 function fakeServer(folder: string, version: string): string {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, 'nats-server')
@@ -41,19 +41,19 @@ const refuses = (name: string, calls: string[]): Source => ({
 })
 
 describe('findNatsServer', () => {
-  test('takes the one on PATH', async () => {
+  test('returns the program on PATH', async () => {
     const path = fakeServer(join(room, 'bin'), '2.9.10')
     expect(await findNatsServer(env(join(room, 'bin')), undefined, [])).toBe(path)
   })
 
-  test.each(['2.9.9', '2.8.4', '1.4.1'])('passes over %s on PATH as too old', async (version) => {
+  test.each(['2.9.9', '2.8.4', '1.4.1'])('skips %s on PATH, which is too old', async (version) => {
     fakeServer(join(room, 'bin'), version)
     const calls: string[] = []
     const found = await findNatsServer(env(join(room, 'bin')), undefined, [gives('release', '2.15.0', calls)])
     expect(found).toBe(join(room, 'cache/nats-server'))
   })
 
-  test('asks the sources in order, keeps the first answer, and asks nobody the next time', async () => {
+  test('tries the sources in order, caches the first result, and tries none the next time', async () => {
     const calls: string[] = []
     const said: string[] = []
     const sources = [refuses('release', calls), gives('apt', '2.9.10', calls), gives('go', '2.15.0', calls)]
@@ -66,7 +66,7 @@ describe('findNatsServer', () => {
     expect(readdirSync(join(room, 'cache'))).toEqual(['.nats-server.lock', 'nats-server'])
   })
 
-  test('of several at once, one fetches', async () => {
+  test('concurrent calls fetch once', async () => {
     const calls: string[] = []
     const sources = [gives('release', '2.15.0', calls)]
     const found = await Promise.all([1, 2, 3].map(() => findNatsServer(env(''), undefined, sources)))
@@ -74,7 +74,7 @@ describe('findNatsServer', () => {
     expect(calls).toEqual(['release'])
   })
 
-  test('says what to install and what each refused, and leaves nothing half-made', async () => {
+  test('fails with what to install and the error of each source, and leaves no incomplete files', async () => {
     const calls: string[] = []
     const search = findNatsServer(env(''), undefined, [
       refuses('release', calls),
@@ -86,7 +86,7 @@ describe('findNatsServer', () => {
     )
     expect(message).toContain('Install it (https://nats.io/download')
     expect(message).toContain(
-      '\n  - PATH: not there\n  - release: release is out of reach\n  - apt: what it gave',
+      '\n  - PATH: not found\n  - release: release is out of reach\n  - apt: the program',
     )
     expect(readdirSync(join(room, 'cache'))).toEqual(['.nats-server.lock'])
   })
@@ -113,21 +113,21 @@ describe('fromRelease', () => {
   }
   afterEach(() => server?.close())
 
-  test('unpacks an archive whose SHA-256 is the published one', async () => {
+  test('unpacks an archive with the published SHA-256', async () => {
     const { address, sum } = await publish()
     const binary = await fromRelease(room, { address, sums: { [platform]: sum } })
     expect(execFileSync(binary, ['--version']).toString()).toContain(natsVersion)
   })
 
-  test('refuses any other', async () => {
+  test('rejects any other archive', async () => {
     const { address } = await publish()
     const sums = { [platform]: '0'.repeat(64) }
     await expect(fromRelease(room, { address, sums })).rejects.toThrow('expected 0000')
   })
 
-  test('a missing release is a refusal', async () => {
+  test('rejects a missing release', async () => {
     const { address } = await publish()
     const taken = fromRelease(room, { address: `${address}/elsewhere`, sums: { [platform]: '0' } })
-    await expect(taken).rejects.toThrow('answered 404')
+    await expect(taken).rejects.toThrow('responded with 404')
   })
 })

@@ -8,9 +8,10 @@ import { fromRelease, natsVersion } from './release'
 import { isUsable } from './version'
 
 /**
- * nats-server, from PATH, the cache, its official release, the system's package manager or the Go proxy, in that order.
- * @param say is told, once, when it has to be fetched
- * @throws with what was tried and what to install
+ * Finds nats-server in PATH or the cache, or fetches it from its official release, the system's package
+ * manager or the Go proxy, in this order.
+ * @param say gets a line for each source that is tried
+ * @throws an error with the sources that were tried and what to install
  */
 export async function findNatsServer(
   env: NodeJS.ProcessEnv,
@@ -23,9 +24,9 @@ export async function findNatsServer(
     return await cachedBinary({ cache: cacheDirectory(env), name: 'nats-server', sources, isUsable, say })
   } catch (error) {
     throw new Error(
-      'nats-server 2.9.10 or newer is needed and could not be had. Install it (https://nats.io/download, ' +
-        '"apt install nats-server", "brew install nats-server") so that it is on PATH, then start again. ' +
-        `Tried:\n  - PATH: ${installed ? `${installed} is too old or does not run` : 'not there'}` +
+      'nats-server 2.9.10 or newer is required and could not be found or downloaded. Install it ' +
+        '(https://nats.io/download, "apt install nats-server", "brew install nats-server") so that it is on PATH, then ' +
+        `start again. Tried:\n  - PATH: ${installed ? `${installed} is too old or does not run` : 'not found'}` +
         (error instanceof Error ? error.message : String(error)),
     )
   }
@@ -38,7 +39,8 @@ function sourcesFor(env: NodeJS.ProcessEnv): Source[] {
       name: 'package manager',
       get: (folder) =>
         fromApt(folder, {
-          ...{ packageName: 'nats-server', program: 'usr/sbin/nats-server' },
+          packageName: 'nats-server',
+          program: 'usr/sbin/nats-server',
           path: env['PATH'],
         }),
     },

@@ -7,36 +7,39 @@ import type { CertificateFiles } from '../tls/tls-files'
 
 export type NatsOptions = {
   binary: string
-  /** Its configuration and JetStream's store. */
+  /** The folder of the server's configuration and of JetStream's store. */
   directory: string
   port: number
-  /** Of the one user there is, `leadwire`; it goes into a URL as it is. */
+  /** The password of the only user, `leadwire`. It must need no encoding in a URL. */
   password: string
-  /** With it clients must speak TLS. */
+  /** If set, clients must use TLS. */
   tls?: CertificateFiles | undefined
   cluster?: NatsCluster | undefined
-  /** A lock over the data, which lasts as long as the server too. */
+  /** A lock over the data. The server inherits it, so that the lock lasts as long as the server runs. */
   lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
 
-/** A server's place in a cluster. Streams of a cluster may have several replicas. */
+/** A server of a cluster. Streams of a cluster may have several replicas. */
 export type NatsCluster = {
   name: string
-  /** Where the other servers reach this one. */
+  /** The port for connections from the other servers. */
   port: number
-  /** The same of all servers. */
+  /** The cluster ports of all servers. */
   routes: number[]
-  /** Where it tells about itself over HTTP. */
+  /** The port of the HTTP monitoring. */
   monitorPort: number
 }
 
 const USER = 'leadwire'
 
-/** The least that bcrypt takes: the password is random, and nats-server would spend a higher cost on each connection. */
+/**
+ * The minimum cost of bcrypt. A random password needs no more, and nats-server pays the cost at each
+ * connection.
+ */
 const HASH_COST = 4
 
-/** Starts nats-server; answers when it has a pid, before it takes connections (see natsReady). */
+/** Starts nats-server. Resolves when the process has a pid, before it accepts connections (see natsReady). */
 export async function spawnNats({
   binary,
   directory,
@@ -50,10 +53,12 @@ export async function spawnNats({
   const config = join(directory, 'nats-server.conf')
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const passwordHash = await hash(password, HASH_COST)
-  const settings = configuration({ port, passwordHash, tls, cluster, store: join(directory, 'jetstream') })
+  const store = join(directory, 'jetstream')
+  const settings = renderConfiguration({ port, passwordHash, tls, cluster, store })
   await writeFile(config, settings, { mode: 0o600 })
-  // One of Go's threads at a time: with more each message wakes several that look for work and find none, which cost a
-  // lone create a quarter of nats-server's time and its neighbours the core. It is busy for a seventh of one at most.
+  // Limits Go to one running thread. One thread suffices, because nats-server keeps it busy for at most a
+  // seventh of the time. With more threads, each message wakes several threads that find no work. This took a
+  // quarter of nats-server's processor time for a single create, and delayed other processes.
   const env = { ...process.env, GOMAXPROCS: process.env['GOMAXPROCS'] || '1' }
   return startChild({
     name: 'nats',
@@ -68,7 +73,7 @@ export async function spawnNats({
 
 export type NatsServer = Child & { url: string }
 
-/** Starts it and waits until it serves JetStream. */
+/** Starts nats-server and waits until JetStream is ready. */
 export async function startNatsServer(options: NatsOptions): Promise<NatsServer> {
   const child = await spawnNats(options)
   try {
@@ -84,7 +89,7 @@ export function natsUrl({ port, password, tls }: Pick<NatsOptions, 'port' | 'pas
   return `${tls ? 'tls' : 'nats'}://${USER}:${password}@127.0.0.1:${port}`
 }
 
-/** A server greets with an INFO line that says whether JetStream is on. */
+/** Whether JetStream is ready, which a server says in the INFO line that it sends at each connect. */
 export function natsReady(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: 1000 })
@@ -98,10 +103,11 @@ export function natsReady(port: number): Promise<boolean> {
   })
 }
 
-// JetStream's own fsync interval (two minutes) is left as it is: messages survive the death of the process, and what
-// the machine's death takes is published again from the outbox, which PostgreSQL keeps until webhook-service confirms.
-// (`sync_interval: always` would cost an fsync a message, and 2.9 refuses the setting.)
-function configuration({
+// Keeps JetStream's default fsync interval of two minutes. Messages survive a crash of the process. Messages
+// that a crash of the machine loses are published again from the outbox, which PostgreSQL keeps until
+// webhook-service confirms. (`sync_interval: always` would cost an fsync for each message, and nats-server
+// 2.9 rejects the setting.)
+function renderConfiguration({
   port,
   passwordHash,
   tls,
@@ -115,13 +121,13 @@ function configuration({
     ...(tls
       ? [`tls { cert_file: ${JSON.stringify(tls.certFile)}, key_file: ${JSON.stringify(tls.keyFile)} }`]
       : []),
-    ...(cluster ? clusterConfiguration(cluster) : []),
+    ...(cluster ? renderCluster(cluster) : []),
     `jetstream { store_dir: ${JSON.stringify(store)} }`,
     '',
   ].join('\n')
 }
 
-function clusterConfiguration({ name, port, routes, monitorPort }: NatsCluster): string[] {
+function renderCluster({ name, port, routes, monitorPort }: NatsCluster): string[] {
   const others = routes.map((route) => `"nats://127.0.0.1:${route}"`).join(', ')
   return [
     `server_name: ${name}`,

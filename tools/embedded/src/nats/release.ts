@@ -8,8 +8,9 @@ import { download } from '../process/download'
 export const natsVersion = '2.15.0'
 
 /**
- * SHA-256 of nats-server-v2.15.0-PLATFORM.tar.gz, as public build files pin them (several that agree for each platform):
- * container files for Linux, package formulas for macOS. A release that is not these bytes is refused.
+ * The SHA-256 of nats-server-v2.15.0-PLATFORM.tar.gz. An archive with another hash is rejected. For each
+ * platform, several public build files agree on the value: container files for Linux, package formulas for
+ * macOS.
  */
 const published: Record<string, string> = {
   'linux-amd64': '5d2c51caca950333aba84911df7d377f826f3a59ec36061c6539105084f65c92',
@@ -21,9 +22,9 @@ const published: Record<string, string> = {
 const releases = 'https://github.com/nats-io/nats-server/releases/download'
 
 /**
- * Takes the official release into `folder`.
+ * Downloads the official release into `folder`.
  * @returns the program's path
- * @throws when it can't be had, or isn't what was published.
+ * @throws if the download fails or the archive has another SHA-256
  */
 export async function fromRelease(
   folder: string,

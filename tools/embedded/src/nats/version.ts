@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** The oldest nats-server the services are run against: Debian 12's. */
+/** The oldest supported version of nats-server: the version in Debian 12. */
 const oldest = [2, 9, 10] as const
 
-/** Whether this is a nats-server that starts at all and is new enough. */
+/** Whether a program is a nats-server that runs on this machine and is new enough. */
 export async function isUsable(binary: string): Promise<boolean> {
-  const answer = await promisify(execFile)(binary, ['--version'], { timeout: 5000 }).catch(() => undefined)
-  const found = answer?.stdout
+  const result = await promisify(execFile)(binary, ['--version'], { timeout: 5000 }).catch(() => undefined)
+  const found = result?.stdout
     .match(/v(\d+)\.(\d+)\.(\d+)/)
     ?.slice(1)
     .map(Number)

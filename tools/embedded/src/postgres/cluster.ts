@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chown, lstat, mkdir, readlink, rename, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { chown, mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { PostgresBinaries } from './binaries'
 import { nameFor, type User } from './run-as'
@@ -9,9 +9,9 @@ import { nameFor, type User } from './run-as'
 export const superuser = 'leadwire'
 
 /**
- * Makes a cluster at `dataDirectory` unless there is one. It is made beside and moved into place, so a start that was
- * interrupted leaves no half-made cluster. The locale is PostgreSQL's own C.UTF-8: it needs none of the system's, and
- * its order never changes with the system's. Before 17 there was only the system's.
+ * Creates a cluster at `dataDirectory` if there is none. Creates it in another folder and renames the folder,
+ * so that an interrupted start leaves no incomplete cluster. Uses PostgreSQL's built-in locale C.UTF-8, whose
+ * sort order does not depend on the system. Versions before 17 have only the system's C.UTF-8.
  */
 export async function ensureCluster({
   dataDirectory,
@@ -32,7 +32,12 @@ export async function ensureCluster({
   await promisify(execFile)(
     binaries.initdb,
     [
-      ...['-D', nameFor(user, half), '-U', superuser, '--auth=trust', '--encoding=UTF8'],
+      '-D',
+      nameFor(user, half),
+      '-U',
+      superuser,
+      '--auth=trust',
+      '--encoding=UTF8',
       ...(binaries.major < 17
         ? ['--locale=C.UTF-8']
         : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
@@ -41,14 +46,4 @@ export async function ensureCluster({
     { ...user, cwd: half, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' } },
   )
   await rename(half, dataDirectory)
-}
-
-/** Earlier releases made such links. Nothing says which of several folders with the same link the data belongs to. */
-export async function refuseLink(dataDirectory: string): Promise<void> {
-  if (!(await lstat(dataDirectory).catch(() => undefined))?.isSymbolicLink()) return
-  const target = resolve(dataDirectory, '..', await readlink(dataDirectory))
-  throw new Error(
-    `${dataDirectory} is a link to ${target}${existsSync(target) ? '' : ', which is not there'}. The data must be in the ` +
-      `folder itself. If it belongs here and nothing runs on it: rm ${dataDirectory} && mv ${target} ${dataDirectory}`,
-  )
 }

@@ -4,22 +4,22 @@ import pg from 'pg'
 import { type Child, startChild, whenReady } from '../process/child'
 import type { Issued } from '../tls/authority'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries'
-import { ensureCluster, refuseLink, superuser } from './cluster'
+import { ensureCluster, superuser } from './cluster'
 import { nameFor, runAs, type User } from './run-as'
-import { clearStaleServer, commandLineMark } from './stale-lock'
+import { clearStaleServer, renderCommandLineMark } from './stale-lock'
 
-/** What the server shows, and whether it refuses connections over TCP without TLS. */
+/** The server's certificate. With `only`, the server rejects TCP connections without TLS. */
 export type PostgresTls = Issued & { only: boolean }
 
 export type PostgresOptions = {
   dataDirectory: string
   port: number
-  /** False switches off everything that makes it survive a crash of the machine; for specs. */
+  /** False disables everything that protects data against a crash of the machine. For specs. */
   durable: boolean
   tls?: PostgresTls | undefined
-  /** PostgreSQL's settings beside those that all servers have. */
+  /** Additional settings of PostgreSQL. */
   settings?: Record<string, string> | undefined
-  /** A lock over the data, which lasts as long as the server too. */
+  /** A lock over the data. The server inherits it, so that the lock lasts as long as the server runs. */
   lock?: { fd: number } | undefined
   onLine?: (line: string) => void
 }
@@ -29,9 +29,10 @@ export type PreparedPostgres = PostgresOptions & {
   user: User | undefined
 }
 
-/** Makes the cluster if it is new, and clears what a server left behind that was not stopped. */
+/**
+ * Creates the cluster if there is none, and removes the remains of a server that was not stopped properly.
+ */
 export async function preparePostgres(options: PostgresOptions): Promise<PreparedPostgres> {
-  await refuseLink(options.dataDirectory)
   const user = await runAs(options.dataDirectory)
   const binaries = await findPostgresBinaries(user)
   await ensureCluster({ ...options, binaries, user })
@@ -40,7 +41,10 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
   return { ...options, binaries, user }
 }
 
-/** By the names under which PostgreSQL looks for them. It takes a key only from its owner. */
+/**
+ * Writes the files of TLS under PostgreSQL's default names. PostgreSQL accepts a key only if it owns the
+ * file.
+ */
 async function writeTls(dataDirectory: string, { cert, key }: Issued, user: User | undefined): Promise<void> {
   const contents = { 'server.crt': cert, 'server.key': key, [TLS_ONLY]: tlsOnly }
   for (const [name, content] of Object.entries(contents)) {
@@ -50,7 +54,9 @@ async function writeTls(dataDirectory: string, { cert, key }: Issued, user: User
   }
 }
 
-/** Starts the server; answers when it has a pid, before it takes connections (see postgresReady). */
+/**
+ * Starts the server. Resolves when the process has a pid, before it accepts connections (see postgresReady).
+ */
 export function spawnPostgres({
   dataDirectory,
   port,
@@ -62,21 +68,28 @@ export function spawnPostgres({
   user,
   onLine,
 }: PreparedPostgres): Promise<Child> {
-  const place = nameFor(user, dataDirectory)
+  const folder = nameFor(user, dataDirectory)
   const settings = {
     ...always,
-    ...(durable ? {} : forgetful),
+    ...(durable ? {} : withoutDurability),
     ...given,
     ...(tls && { ssl: 'on' }),
-    ...(tls?.only && { hba_file: join(place, TLS_ONLY) }),
+    ...(tls?.only && { hba_file: join(folder, TLS_ONLY) }),
   }
   return startChild({
     name: 'postgres',
     command: binaries.postgres,
     args: [
-      ...commandLineMark(dataDirectory),
-      // The Unix socket lies in the data folder, by a name that is never too long for one.
-      ...['-D', place, '-p', String(port), '-h', '127.0.0.1', '-k', '.'],
+      ...renderCommandLineMark(dataDirectory),
+      '-D',
+      folder,
+      '-p',
+      String(port),
+      '-h',
+      '127.0.0.1',
+      // Creates the Unix socket in the data folder. A relative path is never too long for a socket.
+      '-k',
+      '.',
       ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
     ],
     cwd: dataDirectory,
@@ -84,17 +97,18 @@ export function spawnPostgres({
     user,
     lock,
     onLine,
-    // "Fast shutdown": sessions are ended, nobody waits for clients (PostgreSQL manual, "Shutting Down the Server").
+    // Requests a fast shutdown, which ends sessions and does not wait for clients (PostgreSQL manual,
+    // "Shutting Down the Server").
     stopSignal: 'SIGINT',
   })
 }
 
 export type PostgresServer = Child & {
-  /** A superuser's URL, over TCP. */
+  /** Returns a superuser's URL over TCP. */
   url(database?: string): string
 }
 
-/** Prepares, starts and waits: a server for whoever needs no supervision. */
+/** Prepares and starts a server without supervision, and waits until it accepts connections. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
   const prepared = await preparePostgres(options)
   const child = await spawnPostgres(prepared)
@@ -108,7 +122,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return { ...child, url }
 }
 
-/** With `caFile` connections are encrypted, and the server's certificate is checked by it. */
+/** Returns a superuser's URL. With `caFile` connections use TLS and verify the server's certificate. */
 export function postgresUrl(
   port: number,
   database: string,
@@ -119,10 +133,13 @@ export function postgresUrl(
   return `postgresql://${superuser}@${host}:${port}/${database}${query}`
 }
 
-// A Unix socket's path has at most 103 bytes everywhere; its own name takes up to 16 of them.
+// The path of a Unix socket may have 103 bytes on all systems. The socket's name takes up to 16 of them.
 const LONGEST_FOLDER = 87
 
-/** A superuser's URL over the Unix socket, or over TCP where the data folder's name leaves no room for one. */
+/**
+ * Returns a superuser's URL over the Unix socket, or over TCP if the data folder's path is too long for a
+ * socket.
+ */
 export function localPostgresUrl(
   { dataDirectory, port }: Pick<PostgresOptions, 'dataDirectory' | 'port'>,
   database: string,
@@ -145,7 +162,7 @@ export async function postgresReady(port: number, caFile?: string | undefined): 
   }
 }
 
-/** Makes a database unless there is one of that name. */
+/** Creates a database if it does not exist. */
 export async function ensureDatabase(port: number, name: string, caFile?: string | undefined): Promise<void> {
   const client = new pg.Client({ connectionString: postgresUrl(port, 'postgres', { caFile }) })
   await client.connect()
@@ -166,20 +183,21 @@ const always = {
   log_timezone: 'UTC',
   log_line_prefix: '',
   listen_addresses: '127.0.0.1',
-  // The outbox and open deliveries are small tables through which much flows, and plans made on empty tables end with the first
-  // statistics.
+  // Runs autovacuum often, because the outbox and the open deliveries change fast. The first statistics also
+  // replace the plans that PostgreSQL made for empty tables.
   autovacuum_naptime: '10s',
 }
 
-const forgetful = {
-  // Each worker of a test run may have a whole system, or two copies of one.
+const withoutDurability = {
+  // Each worker of a test run may start a whole system with two copies of each service.
   max_connections: '1000',
   fsync: 'off',
   full_page_writes: 'off',
   wal_level: 'minimal',
   max_wal_senders: '0',
   autovacuum_naptime: '10min',
-  // A spec counts what statements read; hundreds of databases are in one server.
+  // A spec counts the blocks that statements read. The maximum is high, because the specs of one server use
+  // hundreds of databases.
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.max': '100000',
 }

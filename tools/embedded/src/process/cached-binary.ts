@@ -4,13 +4,16 @@ import { join } from 'node:path'
 import { waitForLock } from './kernel-lock.cjs'
 import { moveIntoPlace } from './replace-file'
 
-/** A way to get a program: works in a folder of its own, answers with the program's path, throws why it can't. */
+/**
+ * A source of a program. `get` works in a new folder, and returns the program's path or throws the reason.
+ */
 export type Source = { name: string; get: (folder: string) => Promise<string> }
 
 /**
- * A program in the cache, or taken into it from the first source that has it. Appears there whole or not at all; of
- * several processes that want it at once, one gets it and the others wait.
- * @throws with every source's reason.
+ * Returns the path of a program in the cache. If it is missing, gets it from the first source that has it.
+ * The program appears in the cache atomically. If several processes need it at once, one gets it and the
+ * others wait.
+ * @throws an error with the reason of each source
  */
 export async function cachedBinary({
   cache,
@@ -29,34 +32,33 @@ export async function cachedBinary({
   if (existsSync(target)) return target
   const lock = await waitForLock(join(cache, `.${name}.lock`))
   try {
-    if (!existsSync(target)) await take(target, { cache, name, sources, isUsable, say })
+    if (!existsSync(target)) await fill(target, { cache, name, sources, isUsable, say })
     return target
   } finally {
     lock.release()
   }
 }
 
-async function take(
+async function fill(
   target: string,
   { cache, name, sources, isUsable, say }: Parameters<typeof cachedBinary>[0],
 ): Promise<void> {
-  const refusals: string[] = []
+  const reasons: string[] = []
   for (const source of sources) {
     say(`getting ${name} (${source.name})`)
     const folder = await mkdtemp(join(cache, `.${name}-`))
     try {
       const binary = await source.get(folder)
       await chmod(binary, 0o755)
-      if (!(await isUsable(binary))) throw new Error('what it gave does not run here, or is too old')
+      if (!(await isUsable(binary))) throw new Error('the program does not run here, or is too old')
       await moveIntoPlace(binary, target)
       return
     } catch (error) {
-      refusals.push(
-        `${source.name}: ${(error instanceof Error ? error.message : String(error)).trim().split('\n')[0]}`,
-      )
+      const message = error instanceof Error ? error.message : String(error)
+      reasons.push(`${source.name}: ${message.trim().split('\n')[0]}`)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
   }
-  throw new Error(refusals.map((refusal) => `\n  - ${refusal}`).join(''))
+  throw new Error(reasons.map((reason) => `\n  - ${reason}`).join(''))
 }

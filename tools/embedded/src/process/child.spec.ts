@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { startChild, whenReady } from './child'
 import { withDeathSignal } from './death-signal'
 import { eventually } from './eventually'
-import { commandLineOf } from './identity'
+import { readCommandLine } from './identity'
 
 const node = (name: string, script: string, options = {}) =>
   startChild({ name, command: process.execPath, args: ['-e', script], ...options })
 
 describe('startChild', () => {
-  test('tells each line, stdout and stderr, and how it ended', async () => {
+  test('reports each line of stdout and stderr, and the exit code', async () => {
     const lines: string[] = []
     const child = await node('talker', 'console.log("one"); console.error("two"); process.exitCode = 7', {
       onLine: (line: string) => lines.push(line),
@@ -18,7 +18,7 @@ describe('startChild', () => {
     await eventually(() => expect([...lines].sort()).toEqual(['one', 'two']))
   })
 
-  test('stop asks first, and kills what does not listen', async () => {
+  test('stop sends a signal first, and kills a process that ignores it', async () => {
     const polite = await node(
       'polite',
       'process.on("SIGTERM", () => process.exit(0)); setInterval(() => {}, 1e6); console.log("up")',
@@ -37,7 +37,7 @@ describe('startChild', () => {
     expect(await deaf.stop()).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  test('waiting ends at once when the child ends, with its last lines', async () => {
+  test('waiting fails at once when the child ends, with its last lines', async () => {
     const child = await node('invalid', 'console.error("PORT: is missing"); process.exit(1)')
     const waiting = whenReady(child, async () => false, { timeoutMs: 60_000 })
     await expect(waiting).rejects.toThrow(
@@ -52,9 +52,9 @@ describe('startChild', () => {
     await expect(missing.then(({ code }) => code === 0)).resolves.toBe(false)
   })
 
-  // The kernel does this on Linux, where util-linux's setpriv is installed.
+  // The kernel ends such a child. This needs Linux and util-linux's setpriv.
   const linux = process.platform === 'linux' ? test : test.skip
-  linux('a child dies with its parent, even when that is killed', async () => {
+  linux('a child ends with its parent, even if the parent is killed', async () => {
     const command = withDeathSignal(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], 'SIGTERM')
     const script = `
       const [command, args] = ${JSON.stringify(command)}
@@ -62,8 +62,8 @@ describe('startChild', () => {
       console.log(child.pid)`
     const parent = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
     const [pid] = (await once(parent.stdout, 'data')).map(Number)
-    await eventually(async () => expect(await commandLineOf(pid!)).toMatch(/^\S*node -e setInterval/))
+    await eventually(async () => expect(await readCommandLine(pid!)).toMatch(/^\S*node -e setInterval/))
     parent.kill('SIGKILL')
-    await eventually(async () => expect(await commandLineOf(pid!)).toBeUndefined())
+    await eventually(async () => expect(await readCommandLine(pid!)).toBeUndefined())
   })
 })

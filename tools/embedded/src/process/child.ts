@@ -12,14 +12,17 @@ export type ChildOptions = {
   args: string[]
   env?: NodeJS.ProcessEnv
   cwd?: string
-  /** Another user to run it as; only root may ask for that. */
+  /** Another user to run the process as. Only root may set this. */
   user?: { uid: number; gid: number } | undefined
-  /** A lock that shall last as long as this process too, when the one that took it is gone. */
+  /**
+   * A lock that the process inherits. The lock then lasts until the process ends, even if the process that
+   * took the lock ends first.
+   */
   lock?: { fd: number } | undefined
-  /** Told each line of its stdout and stderr. */
+  /** Called with each line of the process's stdout and stderr. */
   onLine?: ((line: string) => void) | undefined
   stopSignal?: NodeJS.Signals
-  /** How long it may take to stop before it is killed. */
+  /** How long the process may take to stop before it is killed. */
   stopTimeoutMs?: number
 }
 
@@ -28,19 +31,19 @@ export type Child = {
   pid: number
   exited: Promise<Exit>
   hasExited(): boolean
-  /** What it wrote last, for an error message. */
+  /** Returns the last lines of the process's output, for an error message. */
   lastLines(): string[]
   kill(signal: NodeJS.Signals): void
-  /** kill -9, for it and whatever it started. */
+  /** Kills the process and everything that it started (kill -9). */
   killGroup(): void
-  /** Asks it to stop, and kills it and its group when it doesn't. Answers once it is gone. */
+  /** Sends the stop signal, and kills the process group after a time. Resolves when the process has ended. */
   stop(): Promise<Exit>
 }
 
 /**
- * Starts a process in a session of its own, so that a terminal's Ctrl-C reaches only its parent, which stops it in
- * order. Answers when it has a pid.
- * @throws when it can't be started at all (no such file, not permitted).
+ * Starts a process in a new session, so that Ctrl-C in a terminal does not reach it. The calling process gets
+ * the signal, and stops its children in order. Resolves when the process has a pid.
+ * @throws if the process can't be started (no such file, no permission)
  */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const { name, stopSignal = 'SIGTERM', stopTimeoutMs = 12_000 } = options
@@ -82,8 +85,8 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 }
 
 /**
- * Waits until `probe` says true.
- * @throws as soon as the child exits, and when `timeoutMs` have passed, with the child's last lines.
+ * Waits until `probe` returns true.
+ * @throws an error with the child's last lines as soon as the child exits, or after `timeoutMs`
  */
 export async function whenReady(
   child: Child,
@@ -128,6 +131,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It went in this very moment.
+    // Ignores a process that has just ended.
   }
 }

@@ -1,8 +1,8 @@
 import { EnvHttpProxyAgent, request } from 'undici'
 
 /**
- * Fetches a file, following redirects, through the proxy the environment names. Where the network says nothing it
- * gives up after 3 s.
+ * Downloads a file. Follows redirects and uses the proxy of the environment. Fails after 3 s if the server
+ * can't be reached.
  */
 export async function download(url: string): Promise<Buffer> {
   const dispatcher = new EnvHttpProxyAgent({
@@ -22,7 +22,7 @@ export async function download(url: string): Promise<Buffer> {
     await body.dump()
     const location = headers['location']
     if (statusCode < 300 || statusCode >= 400 || typeof location !== 'string' || redirectsLeft === 0) {
-      throw new Error(`${address} answered ${statusCode}`)
+      throw new Error(`${address} responded with ${statusCode}`)
     }
     return follow(new URL(location, address).href, redirectsLeft - 1)
   }

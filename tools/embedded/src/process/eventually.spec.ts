@@ -1,18 +1,19 @@
 import { eventually } from './eventually'
 
-test('eventually answers with the first answer that is no error', async () => {
+test('eventually returns the first result that is not an error', async () => {
   let calls = 0
-  const answer = await eventually(
+  const result = await eventually(
     () => {
-      if (++calls < 3) throw new Error('not yet')
+      calls += 1
+      if (calls < 3) throw new Error('not yet')
       return calls
     },
     { everyMs: 1 },
   )
-  expect(answer).toBe(3)
+  expect(result).toBe(3)
 })
 
-test('eventually gives up with the last error and what was waited for', async () => {
+test('eventually times out with the last error and its description', async () => {
   const never = () => {
     throw new Error('still red')
   }

@@ -1,13 +1,22 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What takes long is asked for less and less often: asking takes time from what is waited for. */
-const nextPause = (elapsedMs: number) => Math.min(250, Math.max(20, elapsedMs / 10))
+/**
+ * Returns the pause before the next check. It grows, because each check takes time from the checked program.
+ */
+const choosePause = (elapsedMs: number) => Math.min(250, Math.max(20, elapsedMs / 10))
+
+/** Says in the message of an error how long `eventually` waited. Returns the error. */
+const describeTimeout = (error: unknown, timeoutMs: number, description?: string) => {
+  const waited = description ? `${timeoutMs} ms of ${description}` : `${timeoutMs} ms`
+  if (error instanceof Error) error.message = `after ${waited}: ${error.message}`
+  return error
+}
 
 /**
- * Runs `check` again and again until it throws nothing; answers with what it answers. In a spec, put the expectation
- * inside: `await eventually(() => expect(receiver.requests).toHaveLength(1))`.
- * The limit is far beyond what a loaded machine needs: it only ends what would never come.
- * @throws the last error of `check` once `timeoutMs` have passed, with what was waited for
+ * Repeats `check` until it does not throw, and returns its result. In a spec, put the expectation inside:
+ * `await eventually(() => expect(receiver.requests).toHaveLength(1))`.
+ * The default limit is far beyond the needs of a busy machine.
+ * @throws the last error of `check` after `timeoutMs`, with `describe` in its message
  */
 export async function eventually<T>(
   check: () => T | Promise<T>,
@@ -19,12 +28,8 @@ export async function eventually<T>(
       return await check()
     } catch (error) {
       const elapsedMs = performance.now() - began
-      if (elapsedMs > timeoutMs) {
-        if (error instanceof Error)
-          error.message = `after ${timeoutMs} ms${describe ? ` of ${describe}` : ''}: ${error.message}`
-        throw error
-      }
-      await wait(everyMs ?? nextPause(elapsedMs))
+      if (elapsedMs > timeoutMs) throw describeTimeout(error, timeoutMs, describe)
+      await wait(everyMs ?? choosePause(elapsedMs))
     }
   }
 }

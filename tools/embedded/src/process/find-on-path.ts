@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The first program of that name on a PATH. */
+/** Finds the first program of a name on a PATH. */
 export function findOnPath(name: string, path: string | undefined): string | undefined {
   for (const folder of (path ?? '').split(delimiter).filter(Boolean)) {
     const candidate = join(folder, name)
@@ -9,7 +9,7 @@ export function findOnPath(name: string, path: string | undefined): string | und
       accessSync(candidate, constants.X_OK)
       if (statSync(candidate).isFile()) return candidate
     } catch {
-      // Not in this folder.
+      // Continues with the next folder.
     }
   }
   return undefined

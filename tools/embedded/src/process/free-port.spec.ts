@@ -2,9 +2,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { freePort } from './free-port'
 
-test('a port is given to nobody else, in this process or another, though no server listens on it yet', async () => {
+test('a port is reserved in all processes before a server listens on it', async () => {
   const port = await freePort()
-  // What every process does that looks for a port.
+  // Reserves the port as another process would.
   const other = createSocket('udp4')
   other.bind({ port, address: '127.0.0.1', exclusive: true })
   const [error] = (await once(other, 'error')) as [NodeJS.ErrnoException]

@@ -1,24 +1,25 @@
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
-// Below 32768, where Linux starts handing out ports to outgoing connections: a server that dies and comes back at the
-// same port would else find it taken by a stranger's connection, or by a client that connected to itself while it was
-// away. Fixed ports of well-known servers lie mostly under 20000.
+// Stays below 32768, because Linux uses higher ports for outgoing connections. A server that restarts at such
+// a port might find it taken by an outgoing connection, even by a client that has connected to itself. The
+// fixed ports of well-known servers are mostly below 20000.
 const FIRST = 20_000
 const LAST = 32_000
 
-/** A TCP port nobody listens on now, never given to anybody else on this machine while this process lives. */
+/** Returns a free TCP port, and reserves it on this machine as long as this process runs. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt++) {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST))
-    if ((await reserve(port)) && !(await whyNotFree(port, host))) return port
+    if ((await reserve(port)) && !(await findPortProblem(port, host))) return port
   }
-  throw new Error(`no free TCP port found between ${FIRST} and ${LAST} on ${host}`)
+  throw new Error(`no free TCP port between ${FIRST} and ${LAST} on ${host}`)
 }
 
 /**
- * Takes the UDP port of the same number and keeps it: until a server listens on the TCP port, which may take seconds,
- * other processes that look for one (a second stack, the specs of another clone) see that it is spoken for.
+ * Reserves a TCP port by taking the UDP port of the same number. Until a server listens on the TCP port,
+ * which may take seconds, other processes (a second stack, the specs of another clone) see that the port is
+ * reserved.
  */
 function reserve(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -34,8 +35,11 @@ function reserve(port: number): Promise<boolean> {
   })
 }
 
-/** Why no server could listen there now (a system code such as EADDRINUSE); undefined when one could. */
-export function whyNotFree(port: number, host: string): Promise<string | undefined> {
+/**
+ * Returns the reason why no server can listen on a port (a code such as EADDRINUSE), or undefined if the port
+ * is free.
+ */
+export function findPortProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))

@@ -5,23 +5,24 @@ import { promisify } from 'node:util'
 import { findOnPath } from './find-on-path'
 
 const run = promisify(execFile)
-const impatient = ['Acquire::http::Timeout=3', 'Acquire::https::Timeout=3', 'Acquire::Retries=0']
+const shortTimeouts = ['Acquire::http::Timeout=3', 'Acquire::https::Timeout=3', 'Acquire::Retries=0']
 
 /**
- * Takes a program from a package of the distribution's archive into `folder`, without installing it and without root. On a
- * new machine the package lists are fetched too, into `folder`. `path` is where apt-get is looked for.
+ * Downloads a program from the distribution's archive into `folder`, without installing its package and
+ * without root. If the machine has no package lists, downloads these into `folder` too. `path` is the PATH
+ * for apt-get.
  * @returns the program's path
  */
 export async function fromApt(
   folder: string,
   { packageName, program, path }: { packageName: string; program: string; path: string | undefined },
 ): Promise<string> {
-  if (!findOnPath('apt-get', path) || !findOnPath('dpkg', path)) throw new Error('no apt-get here')
-  await apt(folder, impatient, ['download', packageName]).catch(async () => {
+  if (!findOnPath('apt-get', path) || !findOnPath('dpkg', path)) throw new Error('apt-get is not installed')
+  await apt(folder, shortTimeouts, ['download', packageName]).catch(async () => {
     const lists = join(folder, 'lists')
     await mkdir(join(lists, 'partial'), { recursive: true })
     const settings = [
-      ...impatient,
+      ...shortTimeouts,
       `Dir::State::Lists=${lists}`,
       'Dir::Cache::pkgcache=',
       'Dir::Cache::srcpkgcache=',
@@ -36,7 +37,7 @@ export async function fromApt(
 }
 
 async function apt(folder: string, settings: string[], command: string[]): Promise<void> {
-  // As root, apt would fetch as a user of its own that can't write here.
+  // Keeps apt from switching to its own user, which can't write into the folder.
   const options = [...settings, 'APT::Sandbox::User=root'].flatMap((setting) => ['-o', setting])
   await run('apt-get', ['-q', ...options, ...command], { cwd: folder, timeout: 60_000 })
 }

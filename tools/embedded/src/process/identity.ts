@@ -2,31 +2,32 @@ import { execFile } from 'node:child_process'
 import { readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
-/** What a process was started with; undefined when there is no such process (or only its remains). */
-export async function commandLineOf(pid: number): Promise<string | undefined> {
+/** Returns the command line of a process, or undefined if it does not exist or is a zombie. */
+export async function readCommandLine(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps(pid, 'command')
-  if ((await statOf(pid)) === undefined) return undefined
+  if ((await readStat(pid)) === undefined) return undefined
   const raw = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
   return raw?.replaceAll('\0', ' ').trim()
 }
 
 /**
- * When a process started, in the system's own words; undefined when there is no such process. A number is given again
- * after a while, and in each container, so only number and start together identify the process that was meant.
+ * Returns the start time of a process in the system's format, or undefined if the process does not exist.
+ * Pids are reused over time and in each container, so only the pid and the start time together identify a
+ * process.
  */
-export async function startOf(pid: number): Promise<string | undefined> {
+export async function readStartTime(pid: number): Promise<string | undefined> {
   if (process.platform !== 'linux') return ps(pid, 'lstart')
   const [stat, boot, namespace] = await Promise.all([
-    statOf(pid),
+    readStat(pid),
     readFile('/proc/sys/kernel/random/boot_id', 'utf8'),
     readlink('/proc/self/ns/pid').catch(() => ''),
   ])
   return stat && `${boot.trim()}/${namespace}/${stat.startTime}`
 }
 
-async function statOf(pid: number): Promise<{ startTime: string } | undefined> {
+async function readStat(pid: number): Promise<{ startTime: string } | undefined> {
   const raw = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
-  // The second field, the program's name, may hold blanks and brackets of its own (proc(5)).
+  // Skips the second field, the program's name, which may contain spaces and brackets (proc(5)).
   const fields = raw?.slice(raw.lastIndexOf(')') + 2).split(' ')
   const [state, startTime] = [fields?.[0], fields?.[19]]
   return state === undefined || startTime === undefined || state === 'Z' || state === 'X'

@@ -1,4 +1,5 @@
-// Plain JavaScript without dependencies: tools/bootstrap.mjs takes a lock before anything is installed or built.
+// Plain JavaScript without dependencies, because tools/bootstrap.mjs takes a lock before anything is
+// installed or built.
 const { spawnSync } = require('node:child_process')
 const {
   closeSync,
@@ -14,17 +15,17 @@ const { dirname } = require('node:path')
 const { setTimeout: wait } = require('node:timers/promises')
 
 const { O_CREAT, O_NONBLOCK, O_RDWR } = constants
-/** open(2) of macOS takes the lock itself. Node has no name for this flag. */
+/** The flag of macOS with which open(2) takes the lock. Node has no name for it. */
 const O_EXLOCK = 0x20
 const POLL_MS = 200
 
 /**
- * Takes a lock of the kernel, flock(2), on a file, which is made if need be and never removed. The lock lasts until every
- * process that has `fd` open has ended or closed it: this one, and those that `fd` was passed to. It counts in all
- * containers that share the file, where a pid means nothing.
+ * Takes a kernel lock, flock(2), on a file. Creates the file if it does not exist, and never removes it. The
+ * lock lasts until every process that has `fd` open has closed it or ended: this process, and those that
+ * inherited `fd`. The lock works across containers that share the file, unlike a pid.
  * @param {string} path
- * @returns {{ fd: number, release: () => void } | undefined} undefined while another process has it
- * @throws where no such lock can be had
+ * @returns {{ fd: number, release: () => void } | undefined} undefined if another process holds the lock
+ * @throws if the system has no such lock
  */
 const takeLock = (path) => {
   mkdirSync(dirname(path), { recursive: true })
@@ -45,7 +46,10 @@ const openWithLock = (path) => {
   }
 }
 
-/** The program locks the file that is open here; when the program ends, the lock stays. @param {string} path */
+/**
+ * Locks the open file with the program flock. The lock stays after the program has ended.
+ * @param {string} path
+ */
 const openThenLock = (path) => {
   const fd = openSync(path, O_RDWR | O_CREAT)
   const { status, stderr, error } = spawnSync('flock', ['-n', '3'], {
@@ -62,14 +66,15 @@ const openThenLock = (path) => {
 /**
  * Waits until the lock can be taken.
  * @param {string} path
- * @param {(holder: string) => void} [onHeld] called at each poll while another process has it; ends the wait by throwing
+ * @param {(holder: string) => void} [onHeld] called at each poll while another process holds the lock; may
+ * throw to stop
  */
 const waitForLock = async (path, onHeld = () => {}) => {
   for (;;) {
     const lock = takeLock(path)
     if (lock) return lock
-    // Empty for the instant between the lock and its first write.
-    onHeld(readFileSync(path, 'utf8').trim() || 'its pid is not known')
+    // The file is empty for an instant after the lock was taken.
+    onHeld(readFileSync(path, 'utf8').trim() || 'unknown pid')
     await wait(POLL_MS)
   }
 }

@@ -14,7 +14,7 @@ afterEach(() => rmSync(join(path, '../..'), { recursive: true }))
 const script = `require(${JSON.stringify(require.resolve('./kernel-lock.cjs'))}).takeLock(process.argv[1]).fd
   console.log('locked'); setInterval(() => {}, 1e6)`
 
-/** Another process, which has the lock for as long as it lives. */
+/** Starts another process, which holds the lock until it ends. */
 const holder = async () => {
   let locked: () => void
   const isLocked = new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ const holder = async () => {
   return child
 }
 
-test('one has it at a time, and the next has it after that', () => {
+test('only one holder has the lock at a time', () => {
   const lock = takeLock(path)
   expect(takeLock(path)).toBeUndefined()
   lock!.release()
@@ -38,7 +38,7 @@ test('one has it at a time, and the next has it after that', () => {
   expect(existsSync(path)).toBe(true)
 })
 
-test('a process that has it is named, and kill -9 frees it', async () => {
+test('the holder is named, and kill -9 releases its lock', async () => {
   const child = await holder()
   const held: string[] = []
   const taking = waitForLock(path, (who) => {
@@ -49,7 +49,7 @@ test('a process that has it is named, and kill -9 frees it', async () => {
   expect(held[0]).toBe(`pid ${child.pid} on ${hostname()}`)
 })
 
-test('a process that it was passed to has it too', async () => {
+test('a process that inherited the lock holds it too', async () => {
   const lock = takeLock(path)!
   const child = await startChild({ name: 'heir', command: 'sleep', args: ['1000'], lock })
   lock.release()
@@ -58,7 +58,7 @@ test('a process that it was passed to has it too', async () => {
   takeLock(path)!.release()
 })
 
-test('what the file holds decides nothing', () => {
+test('the content of the file does not matter', () => {
   takeLock(path)!.release()
   for (const content of ['', '{', JSON.stringify({ pid: process.pid })]) {
     writeFileSync(path, content)
@@ -66,7 +66,7 @@ test('what the file holds decides nothing', () => {
   }
 })
 
-test('where there is no lock to be had, it says so', () => {
+test('a missing flock program is an error', () => {
   const env = { PATH: join(path, '..') }
   const { status, stderr } = spawnSync(process.execPath, ['-e', script, path], { env })
   expect(status).toBe(1)

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /**
- * Asks `condition` again and again until it says true.
- * @throws when `timeoutMs` have passed; the message has `what` and the last error of `condition`, if it threw.
+ * Polls `condition` until it returns true.
+ * @throws after `timeoutMs`, with `what` and the last error of `condition` in the message
  */
 export async function poll(
   condition: () => Promise<boolean> | boolean,

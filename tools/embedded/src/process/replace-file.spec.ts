@@ -9,7 +9,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(join(path, '..'), { recursive: true }))
 
-test('a file is replaced by rename, whole, and for its owner only', async () => {
+test('a file is replaced by rename and readable only by its owner', async () => {
   writeFileSync(path, 'old', { mode: 0o644 })
   const before = statSync(path)
   await writeJson(path, { token: 'x' })
@@ -24,16 +24,16 @@ test.each([
   '',
   '\0\0\0\0',
   '{"token":',
-])('what a power loss left (%j) is as absent, and named', async (content) => {
+])('a file that a power loss damaged (%j) counts as missing and is reported', async (content) => {
   writeFileSync(path, content)
   const said: string[] = []
   expect(await readJson(path, (line) => said.push(line))).toBeUndefined()
-  expect(said).toEqual([`${path} is empty or broken: going on without it`])
+  expect(said).toEqual([`${path} is empty or damaged and is ignored`])
 })
 
-test('a file that is there is read, and none is no news', async () => {
+test('a valid file is read, and a missing one is not reported', async () => {
   const say = () => {
-    throw new Error('nothing is to be said')
+    throw new Error('nothing should be reported')
   }
   expect(await readJson(path, say)).toBeUndefined()
   await writeJson(path, { token: 'x' })

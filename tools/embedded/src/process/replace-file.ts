@@ -1,14 +1,17 @@
 import { open, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Moves a file of the same folder's disk to `path`: a power loss leaves what was there before, or all of this. */
+/**
+ * Moves a file on the same disk to `path` atomically: after a power loss `path` has the old or the new
+ * content.
+ */
 export async function moveIntoPlace(file: string, path: string): Promise<void> {
   await sync(file)
   await rename(file, path)
   await sync(dirname(path))
 }
 
-/** Replaces a file, readable for its owner only: whoever reads it sees the old one or the new one, whole. */
+/** Replaces a file atomically: a reader sees the old or the new content. Only the owner may read the file. */
 export async function replaceFile(path: string, content: string): Promise<void> {
   const half = `${path}.${process.pid}.new`
   await writeFile(half, content, { mode: 0o600 })
@@ -19,13 +22,15 @@ export function writeJson(path: string, content: object): Promise<void> {
   return replaceFile(path, `${JSON.stringify(content, null, 2)}\n`)
 }
 
-/** What `writeJson` wrote. Undefined when there is no such file, and when it is empty or broken, which `say` reports. */
+/**
+ * Reads a file of `writeJson`. Returns undefined if it is missing, or if it is damaged, which `say` reports.
+ */
 export async function readJson<T>(path: string, say: (line: string) => void): Promise<T | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined)
   try {
     return text === undefined ? undefined : (JSON.parse(text) as T)
   } catch {
-    say(`${path} is empty or broken: going on without it`)
+    say(`${path} is empty or damaged and is ignored`)
     return undefined
   }
 }

@@ -13,7 +13,7 @@ const fails = () =>
     args: ['-e', 'console.log("bad setting"); process.exit(3)'],
   })
 
-/** Time that goes only when asked; waits are noted and are over at once. */
+/** Creates a clock that only `advance` and waits move. Waits are recorded and end at once. */
 function fastClock() {
   const waits: number[] = []
   let now = 0
@@ -24,11 +24,14 @@ function fastClock() {
       now += ms
     },
   }
-  return { clock, waits, advance: (ms: number) => (now += ms) }
+  const advance = (ms: number) => {
+    now += ms
+  }
+  return { clock, waits, advance }
 }
 
 describe('supervise', () => {
-  test('starts what was killed again at once, as a new process', async () => {
+  test('restarts a killed process at once', async () => {
     const { clock, waits } = fastClock()
     const pids: number[] = []
     const member = supervise({ name: 'stand-in', start: lives, onUp: ({ pid }) => pids.push(pid), clock })
@@ -45,13 +48,16 @@ describe('supervise', () => {
     expect(() => process.kill(pids[1]!, 0)).toThrow('ESRCH')
   })
 
-  test('restarts at once, even in a pause between failures, which are forgotten', async () => {
+  test('restarts at once on request, also during a pause, and resets the failures', async () => {
     const { clock, waits } = fastClock()
     let starts = 0
     const member = supervise({
       name: 'stand-in',
-      start: () => (++starts === 2 || starts === 3 ? fails() : lives()),
-      // A pause ends only by the restart.
+      start: () => {
+        starts += 1
+        return starts === 2 || starts === 3 ? fails() : lives()
+      },
+      // Makes a pause last until the restart ends it.
       clock: {
         ...clock,
         wait: async (ms, signal) => {
@@ -75,10 +81,13 @@ describe('supervise', () => {
     }
   })
 
-  test('pauses longer and longer while it keeps dying, and not any more once it has lived for a while', async () => {
+  test('pauses grow while a process keeps ending, and reset after it has run for a while', async () => {
     const { clock, waits, advance } = fastClock()
     let starts = 0
-    const start = () => (++starts <= 9 ? fails() : lives())
+    const start = () => {
+      starts += 1
+      return starts <= 9 ? fails() : lives()
+    }
     const member = supervise({ name: 'stand-in', start, healthyAfterMs: 10_000, clock })
     try {
       await eventually(() => expect(starts).toBe(10))
@@ -95,11 +104,12 @@ describe('supervise', () => {
     }
   })
 
-  test('a start that throws counts as a death', async () => {
+  test('a start that throws counts as a failure', async () => {
     const { clock, waits } = fastClock()
     let starts = 0
     const start = async () => {
-      if (++starts < 3) throw new Error('no such file')
+      starts += 1
+      if (starts < 3) throw new Error('no such file')
       return lives()
     }
     const member = supervise({ name: 'stand-in', start, clock })
@@ -108,7 +118,7 @@ describe('supervise', () => {
     expect(waits).toEqual([0, 100])
   })
 
-  test('stopping during a pause ends it', async () => {
+  test('stopping ends a pause', async () => {
     const member = supervise({ name: 'stand-in', start: fails })
     await eventually(() => expect(member.failuresInARow()).toBeGreaterThan(3))
     await member.stop()
@@ -116,7 +126,7 @@ describe('supervise', () => {
   })
 })
 
-test('waiting for something that keeps ending by itself fails with its last words', async () => {
+test('waiting for a process that keeps ending fails with its last lines', async () => {
   const member = supervise({ name: 'stand-in', start: fails })
   const waiting = whenServing(member, async () => false, { timeoutMs: 60_000 })
   await expect(waiting).rejects.toThrow('stand-in does not start:\n  bad setting')

@@ -2,21 +2,24 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Child } from './child'
 
 export type Clock = {
-  /** Milliseconds, from any origin. */
+  /** Returns milliseconds from any origin. */
   now(): number
-  /** Resolves after that time, or at once when the signal aborts. */
+  /** Resolves after the time, or at once if the signal aborts. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export type Supervised = {
   name: string
-  /** The process that runs now; undefined between two. */
+  /** Returns the running process. Undefined between two starts. */
   child(): Child | undefined
-  /** How often in a row it ended by itself, with an exit code, before it had lived for `healthyAfterMs`. */
+  /**
+   * Returns the number of failures in a row. The process has failed if it could not be started, or exited
+   * without a signal. A run of at least `healthyAfterMs` restarts the count.
+   */
   failuresInARow(): number
-  /** What it wrote last, or why it could not be started. */
+  /** Returns the last lines of the process's output, or the reason why it could not be started. */
   lastLines(): string[]
-  /** Kills the process, and starts it again at once; answers when the killed one is gone. */
+  /** Kills the process and starts it again at once. Resolves when the killed process has ended. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
@@ -25,17 +28,17 @@ export type SuperviseOptions = {
   name: string
   start: () => Promise<Child>
   onUp?: (child: Child) => void
-  /** Told why it went, and how long it will be until the next start. */
+  /** Called with the reason why the process ended, and the pause until the next start. */
   onDown?: (why: string, pauseMs: number) => void
-  /** One that lived so long is well: when it dies, it is started again at once. */
+  /** The run time after which a process counts as healthy. It is then restarted without a pause. */
   healthyAfterMs?: number
   clock?: Clock
 }
 
-/** The pauses before the second, third … start in a row; the first is made at once. */
+/** The pauses before the first, second, third … restart in a row. */
 const pauses = [0, 100, 200, 500, 1000, 2000, 5000]
 
-/** Keeps a process running until told to stop. */
+/** Keeps a process running until `stop` is called. */
 export function supervise({
   name,
   start,
@@ -47,16 +50,16 @@ export function supervise({
   const stopping = new AbortController()
   let restarting = new AbortController()
   let child: Child | undefined
-  let deaths = 0
+  let restarts = 0
   let failures = 0
   let lastLines: string[] = []
 
-  const runOnce = async (): Promise<{ why: string; byItself: boolean }> => {
+  const runOnce = async (): Promise<{ why: string; isFailure: boolean }> => {
     try {
       child = await start()
     } catch (error) {
       lastLines = [error instanceof Error ? error.message : String(error)]
-      return { why: `could not be started: ${lastLines[0]}`, byItself: true }
+      return { why: `could not be started: ${lastLines[0]}`, isFailure: true }
     }
     onUp?.(child)
     if (stopping.signal.aborted) await child.stop()
@@ -64,20 +67,26 @@ export function supervise({
     lastLines = child.lastLines()
     child = undefined
     return {
-      why: signal ? `was ended by ${signal}` : `ended with exit code ${code}`,
-      byItself: signal === null,
+      why: signal ? `was ended by ${signal}` : `exited with code ${code}`,
+      isFailure: signal === null,
     }
+  }
+
+  const resetCounts = () => {
+    restarts = 0
+    failures = 0
   }
 
   const keepRunning = async () => {
     while (!stopping.signal.aborted) {
       const startedAt = clock.now()
       restarting = new AbortController()
-      const { why, byItself } = await runOnce()
+      const { why, isFailure } = await runOnce()
       if (stopping.signal.aborted) return
-      if (clock.now() - startedAt >= healthyAfterMs) deaths = failures = 0
-      failures = byItself ? failures + 1 : 0
-      const pauseMs = pauses[Math.min(deaths++, pauses.length - 1)]!
+      if (clock.now() - startedAt >= healthyAfterMs) resetCounts()
+      failures = isFailure ? failures + 1 : 0
+      const pauseMs = pauses[Math.min(restarts, pauses.length - 1)]!
+      restarts += 1
       onDown?.(why, pauseMs)
       await clock.wait(pauseMs, AbortSignal.any([stopping.signal, restarting.signal]))
     }
@@ -90,7 +99,7 @@ export function supervise({
     failuresInARow: () => failures,
     lastLines: () => child?.lastLines() ?? lastLines,
     restart: async () => {
-      deaths = failures = 0
+      resetCounts()
       restarting.abort()
       child?.killGroup()
       await child?.exited

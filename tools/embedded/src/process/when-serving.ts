@@ -1,12 +1,13 @@
 import { poll } from './poll'
 import type { Supervised } from './supervise'
 
-/** How often in a row a program may end by itself before its start counts as failed. */
-const FAILURES_AT_MOST = 3
+/** The number of failures in a row after which a start counts as failed. */
+const MAX_FAILURES = 3
 
 /**
- * Waits until something supervised serves for the first time.
- * @throws with its last lines when it keeps ending by itself (an invalid setting, say) or `timeoutMs` have passed
+ * Waits until a supervised process serves requests for the first time.
+ * @throws an error with its last lines if it keeps exiting (because of an invalid setting, for example) or
+ * after `timeoutMs`
  */
 export async function whenServing(
   supervised: Supervised,
@@ -14,22 +15,26 @@ export async function whenServing(
   { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal },
 ): Promise<void> {
   const withLastLines = (what: string) => new Error([what, ...supervised.lastLines().slice(-5)].join('\n  '))
-  let givenUp = false
+  let hasFailed = false
   await poll(
     async () => {
-      givenUp = supervised.failuresInARow() >= FAILURES_AT_MOST
-      return givenUp || signal?.aborted || (await probe())
+      hasFailed = supervised.failuresInARow() >= MAX_FAILURES
+      return hasFailed || signal?.aborted || (await probe())
     },
     { what: `${supervised.name} to be ready`, timeoutMs },
   ).catch((error: Error) => {
     throw withLastLines(error.message)
   })
-  if (givenUp) throw withLastLines(`${supervised.name} does not start:`)
+  if (hasFailed) throw withLastLines(`${supervised.name} does not start:`)
 }
 
-/** Whether a service answers that it is able to serve. */
-export async function isReady(healthUrl: string): Promise<boolean> {
-  const answer = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(3000) })
-  await answer.body?.cancel()
-  return answer.status === 200
+/** Returns whether a service is ready, not counting the check `except`. */
+export async function isReady(healthUrl: string, except?: string): Promise<boolean> {
+  const response = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(3000) })
+  if (response.ok) {
+    await response.body?.cancel()
+    return true
+  }
+  const { missing } = (await response.json()) as { missing?: string[] }
+  return missing?.length === 1 && missing[0] === except
 }

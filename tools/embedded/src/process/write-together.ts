@@ -1,6 +1,5 @@
 /**
- * Collects what is written in one turn of the event loop into one write. `flush` writes what is left, before the
- * process exits.
+ * Combines the writes of one turn of the event loop. Call `flush` before the process exits to write the rest.
  */
 export function writeTogether(write: (text: string) => void): {
   write: (text: string) => void

@@ -12,8 +12,9 @@ const runs = (binary: string): Promise<boolean> =>
   )
 
 /**
- * Prometheus or its promtool, from PATH, the cache or the system's package manager, in that order.
- * @throws with why it can't be had
+ * Finds Prometheus or its promtool in PATH or the cache, or fetches it with the system's package manager, in
+ * this order.
+ * @throws an error with the reasons if it can't be found or fetched
  */
 export async function findPrometheus(
   name: 'prometheus' | 'promtool',

@@ -5,18 +5,15 @@ import type { StackOptions } from './stack-options'
 type SettingError = { service: ServiceName; setting: string; what: string }
 
 /**
- * Asks each service whether it could be started with these settings. Where the servers will be is not known yet, and
- * is not the user's choice: any address stands for it.
- * @throws with one readable list of all errors
+ * Lets each service check its settings. Uses placeholders for the addresses of the servers, which are not
+ * known yet and which the user does not choose.
+ * @throws an error with a list of all invalid settings
  */
-export async function checkSettings(
-  { host, port, minio }: StackOptions,
-  env: NodeJS.ProcessEnv,
-): Promise<void> {
+export async function checkSettings({ minio }: StackOptions, env: NodeJS.ProcessEnv): Promise<void> {
   let lastPort = 0
   const plans = await planServices({
     replicas: 1,
-    gateway: { host, port },
+    gateway: { host: '127.0.0.1', port: 3000 },
     databases: { leads: 'postgresql://leads', webhooks: 'postgresql://webhooks' },
     nats: 'nats://user:password@nats',
     serviceToken: 'a-token-for-this-check',
@@ -24,29 +21,32 @@ export async function checkSettings(
     store: { STORE_URL: (!minio && env['STORE_URL']) || 'file:///files' },
     mail: '/mail',
     env,
-    choosePort: async () => ++lastPort,
+    choosePort: async () => {
+      lastPort += 1
+      return lastPort
+    },
   })
-  // What the user wrote, not what became of it.
+  // Checks HOST and PORT as the user has set them, in place of the placeholders in the plan.
   const given = { HOST: env['HOST'], PORT: env['PORT'] }
   const errors = await Promise.all(
     plans.map((plan) =>
-      errorsOf(plan.service === 'gateway' ? { ...plan, env: { ...plan.env, ...given } } : plan),
+      findErrors(plan.service === 'gateway' ? { ...plan, env: { ...plan.env, ...given } } : plan),
     ),
   )
-  if (errors.flat().length > 0) throw new Error(listOf(errors.flat()))
+  if (errors.flat().length > 0) throw new Error(renderErrors(errors.flat()))
 }
 
-async function errorsOf({ service, name, env }: ServicePlan): Promise<SettingError[]> {
+async function findErrors({ service, name, env }: ServicePlan): Promise<SettingError[]> {
   const child = await startChild({ ...serviceCommand(service, ['--check-settings']), name, env })
   const { code } = await child.exited
   if (code === 0) return []
   const lines = child.lastLines()
-  const errors = lines.map(errorsIn).find((found) => found !== undefined)
+  const errors = lines.map(parseErrors).find((found) => found !== undefined)
   if (!errors) throw new Error([`${service} could not check its settings:`, ...lines].join('\n  '))
   return Object.entries(errors).map(([setting, what]) => ({ service, setting, what }))
 }
 
-function errorsIn(line: string): Record<string, string> | undefined {
+function parseErrors(line: string): Record<string, string> | undefined {
   try {
     return (JSON.parse(line) as { errors?: Record<string, string> }).errors
   } catch {
@@ -54,8 +54,8 @@ function errorsIn(line: string): Record<string, string> | undefined {
   }
 }
 
-/** One line for each error; services that share a setting share its line. */
-function listOf(errors: SettingError[]): string {
+/** Renders one line for each error. Services with the same error share a line. */
+function renderErrors(errors: SettingError[]): string {
   const services = new Map<string, { error: SettingError; names: string[] }>()
   for (const error of errors) {
     const key = JSON.stringify([error.setting, error.what])

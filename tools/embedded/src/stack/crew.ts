@@ -3,35 +3,38 @@ import { type Supervised, supervise } from '../process/supervise'
 import type { Log } from './log'
 
 export type Crew = {
-  /** Starts something and keeps it running. */
+  /** Starts a process and keeps it running. */
   add(name: string, start: () => Promise<Child>): Supervised
-  /** The pid of each process that runs, by name. */
+  /** Returns the pids of the processes by name. */
   pids(): Map<string, number>
-  /** Stops these side by side; nothing can be added any more. */
+  /** Stops the selected processes at the same time. Afterwards `add` throws. */
   stop(which: (name: string) => boolean): Promise<void>
-  /** Kills all of them, without asking. */
+  /** Kills all processes at once. */
   killAll(): void
 }
 
-/** Everything one stack runs. `onChange` hears of each process that is replaced. */
+/**
+ * Creates an empty crew. `add` starts a process of the stack and keeps it running. `onChange` is called after
+ * each start and restart.
+ */
 export function createCrew({ log, onChange }: { log: Log; onChange: () => void }): Crew {
   const members = new Map<string, Supervised>()
   const pids = new Map<string, number>()
   let closing = false
 
   const add = (name: string, start: () => Promise<Child>) => {
-    // A start that failed is being undone while its other half is still on the way here.
-    if (closing) throw new Error(`${name} is not started: everything is being stopped`)
+    // After a failed start, one part may still add processes while others are stopped.
+    if (closing) throw new Error(`${name} is not started, because the stack is stopping`)
     const member = supervise({
       name,
       start,
       onUp: ({ pid }) => {
-        if (pids.has(name)) log.say(`${name} runs again (pid ${pid})`)
+        if (pids.has(name)) log.say(`${name} was restarted (pid ${pid})`)
         pids.set(name, pid)
         onChange()
       },
       onDown: (why, pauseMs) =>
-        log.say(`${name} ${why}; starting it again ${pauseMs ? `in ${pauseMs} ms` : 'at once'}`),
+        log.say(`${name} ${why}; restarting it ${pauseMs ? `in ${pauseMs} ms` : 'now'}`),
     })
     members.set(name, member)
     return member

@@ -7,13 +7,16 @@ import { tlsSettings } from './services'
 export type Account = { id: number; api_key: string }
 export type NewAccount = { account: Account; token: string }
 
-/** What later starts must know of the demo account; the secrets in it are shown once, by who made them. */
+/** The stored demo account. Its secrets must be stored, because they are shown only once. */
 export type Demo = NewAccount & { webhooks: Endpoint[] }
 
-/** What `--webhook-url` registered; the one asked for last is last. */
+/** An endpoint that `--webhook-url` registered. The latest `--webhook-url` is the last in `Demo.webhooks`. */
 export type Endpoint = { id: number; url: string; secret: string }
 
-/** Makes an account and its first token (scopes leads and manage) at a leads-service; of `kept`, where it is there, only a token. */
+/**
+ * Creates an account with a first token (scopes leads and manage). If `kept` still exists, creates only a
+ * token for it.
+ */
 export async function createAccount(
   { grpc, tokens, tls: files }: { grpc: string; tokens: string[]; tls?: ServicesTls | undefined },
   name: string,
@@ -31,14 +34,17 @@ export async function createAccount(
       return { account: kept, token: (await accounts.createToken(fields)).secret }
     }
     const { account, secret } = await accounts.createAccount({ name })
-    if (!account) throw new Error('leads-service answered without the account')
+    if (!account) throw new Error('the response of leads-service has no account')
     return { account: { id: Number(account.id), api_key: account.apiKey }, token: secret }
   } finally {
     await lifecycle.stop()
   }
 }
 
-/** The demo account: kept in a file, and made at the first start, or when the database knows the kept one no more. */
+/**
+ * Returns the demo account, which is stored in a file. Creates it at the first start, or if the database has
+ * lost it.
+ */
 export async function ensureDemoAccount({
   path,
   grpc,
@@ -49,7 +55,7 @@ export async function ensureDemoAccount({
 }: {
   path: string
   grpc: string
-  /** What services show each other. */
+  /** The service token. */
   tokens: string[]
   tls: ServicesTls | undefined
   base: string
@@ -64,7 +70,7 @@ export async function ensureDemoAccount({
 }
 
 async function isKnown(token: string, base: string): Promise<boolean> {
-  const answer = await fetch(`${base}/leads/statuses`, { headers: { authorization: `Bearer ${token}` } })
-  await answer.body?.cancel()
-  return answer.status !== 401
+  const response = await fetch(`${base}/leads/statuses`, { headers: { authorization: `Bearer ${token}` } })
+  await response.body?.cancel()
+  return response.status !== 401
 }

@@ -1,7 +1,9 @@
 import { writeJson } from '../process/replace-file'
 import type { Demo, Endpoint } from './demo-account'
 
-/** Registers `url` for the demo account, unless it is registered; the secret is told at creation only, so it is kept. */
+/**
+ * Registers `url` for the demo account if it is not registered. Stores the secret, which is shown only once.
+ */
 export async function ensureDemoEndpoint({
   demo,
   path,
@@ -23,33 +25,34 @@ export async function ensureDemoEndpoint({
 
 export type RegisteredEndpoint = { id: number; url: string; enabled: boolean }
 
-/** Every webhook endpoint of the demo account, also those it registered itself; none while the account is suspended. */
+/** Lists all webhook endpoints of the demo account. Returns none if the account is suspended. */
 export async function listEndpoints({ token }: Demo, base: string): Promise<RegisteredEndpoint[]> {
-  const answer = await fetch(`${base}/manage/webhook-endpoints`, { headers: headers(token) })
-  if (answer.status === 403) return []
-  if (answer.status !== 200) throw new Error(`the webhook endpoints were not listed: ${await answer.text()}`)
-  return ((await answer.json()) as { data: RegisteredEndpoint[] }).data
+  const response = await fetch(`${base}/manage/webhook-endpoints`, { headers: makeHeaders(token) })
+  if (response.status === 403) return []
+  if (response.status !== 200)
+    throw new Error(`the webhook endpoints could not be listed: ${await response.text()}`)
+  return ((await response.json()) as { data: RegisteredEndpoint[] }).data
 }
 
 async function exists({ id }: Endpoint, { token }: Demo, base: string): Promise<boolean> {
-  const answer = await fetch(`${base}/manage/webhook-endpoints/${id}`, { headers: headers(token) })
-  await answer.body?.cancel()
-  // 403: the account is suspended.
-  return answer.status === 200 || answer.status === 403
+  const response = await fetch(`${base}/manage/webhook-endpoints/${id}`, { headers: makeHeaders(token) })
+  await response.body?.cancel()
+  // 403 means that the account is suspended.
+  return response.status === 200 || response.status === 403
 }
 
 async function register({ token }: Demo, base: string, url: string): Promise<Endpoint> {
-  const answer = await fetch(`${base}/manage/webhook-endpoints`, {
+  const response = await fetch(`${base}/manage/webhook-endpoints`, {
     method: 'POST',
-    headers: { ...headers(token), 'content-type': 'application/json' },
+    headers: { ...makeHeaders(token), 'content-type': 'application/json' },
     body: JSON.stringify({ url, description: 'npm start -- --webhook-url' }),
   })
-  if (answer.status !== 200)
-    throw new Error(`${url} was not registered: ${answer.status} ${await answer.text()}`)
-  const { data } = (await answer.json()) as { data: Endpoint }
+  if (response.status !== 200)
+    throw new Error(`${url} could not be registered: ${response.status} ${await response.text()}`)
+  const { data } = (await response.json()) as { data: Endpoint }
   return { id: data.id, url, secret: data.secret }
 }
 
-function headers(token: string): Record<string, string> {
+function makeHeaders(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
 }

@@ -3,10 +3,10 @@ import type { Demo } from './demo-account'
 import type { Servers } from './servers'
 import type { ServicePlan } from './services'
 
-/** What `dev.json` says; scripts rely on its shape. */
+/** The content of `dev.json`. Scripts rely on its structure. */
 export type DevFile = {
   base_url: string
-  /** No slash at its end, as leads-service takes it. */
+  /** Without a trailing slash, as leads-service expects it. */
   assets_url: string
   token: string
   account: { id: number; api_key: string }
@@ -20,19 +20,23 @@ export type DevFile = {
   postgres_url: string
   nats_url: string
   service_token: string | null
-  /** With --tls: what to show the services, and whom they and the servers are checked by. */
+  /** With --tls: a client certificate for the services, and the authority of the services and servers. */
   tls?: { cert_file: string; key_file: string; ca_file: string; server_name: string }
 }
 
 export type Running = {
   base: string
+  publicUrl: string
   demo: Demo
   plans: ServicePlan[]
   servers: Servers
   tls: ServicesTls | undefined
 }
 
-export function devFile({ base, demo, plans, servers, tls }: Running, pids: Map<string, number>): DevFile {
+export function buildDevFile(
+  { base, demo, plans, servers, tls }: Running,
+  pids: Map<string, number>,
+): DevFile {
   const pid = (name: string) => pids.get(name) ?? 0
   return {
     base_url: base,
@@ -53,7 +57,7 @@ export function devFile({ base, demo, plans, servers, tls }: Running, pids: Map<
     },
     postgres_url: servers.postgres,
     nats_url: servers.nats,
-    // Where there are two, the first is the one to show.
+    // Clients use the first token if there are two.
     service_token: plans[0]?.env['SERVICE_TOKEN']?.split(',')[0] ?? null,
     ...(tls && {
       tls: { cert_file: tls.certFile, key_file: tls.keyFile, ca_file: tls.caFile, server_name: 'localhost' },

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startChild } from '../process/child'
-import { startOf } from '../process/identity'
+import { readStartTime } from '../process/identity'
 import { recordProcesses, stopLeftovers } from './leftovers'
 
 let path: string
@@ -14,15 +14,15 @@ afterEach(() => rmSync(join(path, '..'), { recursive: true }))
 const sleeper = () =>
   startChild({ name: 'gateway', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] })
 
-test('stops what was recorded and still runs', async () => {
+test('stops a recorded process that still runs', async () => {
   const child = await sleeper()
   await recordProcesses(path, new Map([['gateway', child.pid]]))
   expect(await stopLeftovers(path, () => {})).toEqual(['gateway'])
-  expect(await startOf(child.pid)).toBeUndefined()
+  expect(await readStartTime(child.pid)).toBeUndefined()
   expect(await stopLeftovers(path, () => {})).toEqual([])
 })
 
-test('leaves a process alone that has the number of one that was recorded', async () => {
+test('does not stop another process with a recorded pid', async () => {
   const child = await sleeper()
   try {
     await recordProcesses(path, new Map([['gateway', child.pid]]))
@@ -35,11 +35,11 @@ test('leaves a process alone that has the number of one that was recorded', asyn
   }
 })
 
-test('a record that a power loss emptied is nothing to stop', async () => {
+test('stops nothing if a power loss emptied the record', async () => {
   writeFileSync(path, '')
   expect(await stopLeftovers(path, () => {})).toEqual([])
 })
 
-test('nothing recorded is nothing to stop', async () => {
+test('stops nothing if there is no record', async () => {
   expect(await stopLeftovers(path, () => {})).toEqual([])
 })

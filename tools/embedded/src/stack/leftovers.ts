@@ -1,20 +1,21 @@
-import { startOf } from '../process/identity'
+import { readStartTime } from '../process/identity'
 import { poll } from '../process/poll'
 import { readJson, writeJson } from '../process/replace-file'
 
 type Started = { name: string; pid: number; start: string }
 
-/** Notes which processes run, for the start after a `kill -9` of this one. */
+/** Records the running processes, so that the next start can stop them if this process is killed. */
 export async function recordProcesses(path: string, running: Map<string, number>): Promise<void> {
   const started = await Promise.all(
-    [...running].map(async ([name, pid]) => ({ name, pid, start: (await startOf(pid)) ?? 'gone' })),
+    [...running].map(async ([name, pid]) => ({ name, pid, start: (await readStartTime(pid)) ?? 'gone' })),
   )
   await writeJson(path, started)
 }
 
 /**
- * Stops what an earlier stack started and did not stop. A number that belongs to another process by now is left alone.
- * @returns their names
+ * Stops processes that an earlier stack started and did not stop. Skips a pid that now belongs to another
+ * process.
+ * @returns the names of the stopped processes
  */
 export async function stopLeftovers(path: string, say: (line: string) => void): Promise<string[]> {
   const recorded = (await readJson<Started[]>(path, say)) ?? []
@@ -25,7 +26,7 @@ export async function stopLeftovers(path: string, say: (line: string) => void): 
 }
 
 async function isStillRunning({ pid, start }: Started): Promise<boolean> {
-  return (await startOf(pid)) === start
+  return (await readStartTime(pid)) === start
 }
 
 async function stopOne(process_: Started): Promise<void> {
@@ -34,6 +35,6 @@ async function stopOne(process_: Started): Promise<void> {
   process.kill(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM')
   await poll(gone, { what: `${name} to stop`, timeoutMs: 12_000 }).catch(async () => {
     process.kill(-pid, 'SIGKILL')
-    await poll(gone, { what: `${name} (pid ${pid}), left over from before, to stop`, timeoutMs: 5000 })
+    await poll(gone, { what: `${name} (pid ${pid}) of an earlier start to stop`, timeoutMs: 5000 })
   })
 }

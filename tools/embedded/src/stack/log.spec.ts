@@ -6,16 +6,20 @@ function collect(everything = false) {
   return { log, written }
 }
 
-test('JSON lines are made readable, other lines pass', () => {
+test('JSON lines are formatted, other lines are unchanged', () => {
   const { log, written } = collect()
   const time = '2026-01-02T03:04:05.678Z'
-  log.of('gateway')(JSON.stringify({ level: 'warn', time, pid: 1, service: 'gateway', msg: 'slow', ms: 7 }))
-  log.of('gateway')(JSON.stringify({ level: 'info', time, service: 'gateway', pid: 1, ms: 7, msg: 'quick' }))
-  log.of('gateway')(
+  log.forProcess('gateway')(
+    JSON.stringify({ level: 'warn', time, pid: 1, service: 'gateway', msg: 'slow', ms: 7 }),
+  )
+  log.forProcess('gateway')(
+    JSON.stringify({ level: 'info', time, service: 'gateway', pid: 1, ms: 7, msg: 'quick' }),
+  )
+  log.forProcess('gateway')(
     JSON.stringify({ level: 'info', time, service: 'gateway', pid: 1, err: { stack: 'in\n f' }, msg: 'no' }),
   )
-  log.of('gateway')('not json')
-  log.of('gateway')('{neither is this')
+  log.forProcess('gateway')('not json')
+  log.forProcess('gateway')('{neither is this')
   log.say('a word')
   expect(written[0]).toMatch(/^gateway {8} \[\d\d:\d\d:05\.678\] WARN: slow \{"ms":7\}\n$/)
   expect(written[1]).toMatch(/^gateway {8} \[\d\d:\d\d:05\.678\] INFO: quick \{"ms":7\}\n$/)
@@ -27,14 +31,14 @@ test('JSON lines are made readable, other lines pass', () => {
   ])
 })
 
-test('servers are heard when something is wrong', () => {
+test('only warnings and errors of the servers are shown', () => {
   const { log, written } = collect()
-  log.of('postgres')('LOG:  checkpoint starting: time')
-  log.of('nats')('[1] [INF] Server is ready')
-  log.of('postgres')('ERROR:  deadlock detected')
-  log.of('nats')('[1] [WRN] slow consumer')
+  log.forProcess('postgres')('LOG:  checkpoint starting: time')
+  log.forProcess('nats')('[1] [INF] Server is ready')
+  log.forProcess('postgres')('ERROR:  deadlock detected')
+  log.forProcess('nats')('[1] [WRN] slow consumer')
   expect(written).toHaveLength(2)
   const loud = collect(true)
-  loud.log.of('nats')('[1] [INF] Server is ready')
+  loud.log.forProcess('nats')('[1] [INF] Server is ready')
   expect(loud.written).toHaveLength(1)
 })

@@ -2,13 +2,13 @@ import { prettyFactory } from 'pino-pretty'
 import { createPlainFormat } from './plain-format'
 
 export type Log = {
-  /** A line of a process's output. */
-  of(name: string): (line: string) => void
-  /** A word of the stack's own. */
+  /** Returns a function that writes a line of a process's output. */
+  forProcess(name: string): (line: string) => void
+  /** Writes a line of the stack itself. */
   say(line: string): void
 }
 
-/** One readable log of many processes. */
+/** Creates one readable log of many processes. */
 export function createLog({
   write,
   colour,
@@ -16,7 +16,7 @@ export function createLog({
 }: {
   write: (text: string) => void
   colour: boolean
-  /** Also what PostgreSQL and NATS say when all is well. */
+  /** Whether to include informational lines of PostgreSQL and NATS, and the lines of MinIO. */
   everything: boolean
 }): Log {
   const pretty = prettyFactory({
@@ -30,7 +30,7 @@ export function createLog({
   const label = (name: string) => name.padEnd(15)
   const plain = (name: string, line: string) => write(`${label(name)} ${line}\n`)
   return {
-    of: (name) => (line) => {
+    forProcess: (name) => (line) => {
       if (line.startsWith('{')) {
         write(`${label(name)} ${plainFormat(line) ?? pretty(line)}`)
       } else if (everything || !isChatter(name, line)) {

@@ -12,7 +12,7 @@ test('defaults', () => {
   })
 })
 
-test('what the command line says', () => {
+test('reads all options', () => {
   const args = [
     '--replicas',
     '3',
@@ -34,9 +34,9 @@ test('what the command line says', () => {
   })
 })
 
-test('every error at once; what is no option is named', () => {
+test('reports all errors at once, and names an unknown option', () => {
   const read = () => readOptions(['--replicas', '0', '--webhook-url', 'ftp://x'])
   expect(read).toThrow(/^--replicas must be .*\n--webhook-url must be/)
   expect(() => readOptions(['--replica', '2'])).toThrow(`'--replica'`)
-  expect(() => readOptions(['--replicas', '2', '--inspect'])).toThrow('--inspect is for one copy')
+  expect(() => readOptions(['--replicas', '2', '--inspect'])).toThrow('--inspect needs --replicas 1')
 })

@@ -1,16 +1,17 @@
-// As our services write them: what is cut out is what pino puts first and last. A quote inside a value is escaped, so
-// the last `,"msg":"` is the line's own; an error is left to the formatter that gives its stack lines of their own.
+// Matches a line of a service: the fields that pino writes first and last. Quotes inside values are escaped,
+// so the last `,"msg":"` begins the message.
 const LINE = /^\{"level":"(\w+)","time":"([^"]+)","service":"[^"]*","pid":\d+(?:,(.*))?,"msg":"([^"\\]*)"\}$/
 
 /**
- * Formats a line of pino's as pino-pretty does without colours, but without parsing it: a log of an attempt for each
- * webhook costs a twentieth so. Undefined for a line of any other form, and for one that tells of an error.
+ * Creates a formatter that renders pino's lines as pino-pretty does without colours. The formatter does not
+ * parse the lines: a log with a line for each webhook attempt takes a twentieth of pino-pretty's time.
+ * Returns undefined for a line of another form, and for an error, whose stack needs several lines.
  */
 export function createPlainFormat(): (line: string) => string | undefined {
   let second = ''
   let clock = ''
-  // Local time; what it is at one second serves for all of its lines.
-  const clockAt = (time: string) => {
+  // Formats local time, and reuses the result for all lines of the same second.
+  const formatTime = (time: string) => {
     if (!time.startsWith(second) || second === '') {
       second = time.slice(0, 19)
       clock = new Date(time).toTimeString().slice(0, 8)
@@ -21,6 +22,6 @@ export function createPlainFormat(): (line: string) => string | undefined {
     const found = LINE.exec(line)
     const [, level, time, rest, message] = found ?? []
     if (!found || rest?.includes('"err":{')) return undefined
-    return `[${clockAt(time!)}] ${level!.toUpperCase()}: ${message}${rest ? ` {${rest}}` : ''}\n`
+    return `[${formatTime(time!)}] ${level!.toUpperCase()}: ${message}${rest ? ` {${rest}}` : ''}\n`
   }
 }

@@ -7,10 +7,13 @@ import type { ServicePlan } from './services'
 
 const SHOWN = 5
 
-/** The webhook endpoints of the demo account; the secrets of those that `--webhook-url` made. */
-function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo, data: string): string[] {
+/**
+ * Renders the webhook endpoints of the demo account. Endpoints from `--webhook-url` are shown with secrets.
+ */
+function renderEndpoints(endpoints: RegisteredEndpoint[], { webhooks }: Demo, data: string): string[] {
   const where = data === dataDirectory({}) ? '' : `LEADWIRE_DATA=${data} `
-  if (endpoints.length === 0) return [`nowhere yet; in another terminal: ${where}npm run leadwire -- listen`]
+  if (endpoints.length === 0)
+    return [`no endpoint yet; to see events, run in another terminal: ${where}npm run leadwire -- listen`]
   const more = endpoints.length - SHOWN
   return [
     ...endpoints.slice(0, SHOWN).map(({ id, url, enabled }) => {
@@ -22,22 +25,22 @@ function endpointLines(endpoints: RegisteredEndpoint[], { webhooks }: Demo, data
   ]
 }
 
-/** Where messages to users go; a mail server's password is not shown. */
-function mailLine(plans: ServicePlan[]): string {
+/** Renders the destination of e-mails, without the password of a mail server. */
+function renderMail(plans: ServicePlan[]): string {
   const url = new URL(plans.find(({ service }) => service === 'webhook-service')!.env['SMTP_URL']!)
   return url.protocol === 'file:'
-    ? `${fileURLToPath(url)}  (an .eml file each)`
+    ? `${fileURLToPath(url)}  (one .eml file each)`
     : `${url.protocol}//${url.host}`
 }
 
-/** A label, and one line for each value. */
-function section(label: string, [first = '', ...rest]: string[]): string[] {
+/** Renders a label with one line for each value. */
+function renderSection(label: string, [first = '', ...rest]: string[]): string[] {
   return [`  ${label.padEnd(12)}${first}`, ...rest.map((line) => `${' '.repeat(14)}${line}`)]
 }
 
-/** What somebody new needs to try it. */
-export function quickStart(
-  { base, demo, plans, endpoints }: Running & { endpoints: RegisteredEndpoint[] },
+/** Renders the quick start, which a new user needs to try the stack. */
+export function renderQuickStart(
+  { base, publicUrl, demo, plans, endpoints }: Running & { endpoints: RegisteredEndpoint[] },
   data: string,
 ): string {
   const copies = plans.filter((plan) => plan.base !== null && plan.base !== base)
@@ -55,23 +58,24 @@ export function quickStart(
     '',
     'Leadwire is ready.',
     '',
-    ...section('API', [base, ...copies.map((copy) => `${copy.base}  (${copy.name})`)]),
-    ...section('Docs', [`${base}/docs  (OpenAPI: ${base}/openapi.json)`]),
-    ...section('Guides', [`${base}/docs/guides/first-lead`]),
-    ...section('Console', [`${base}/console`]),
-    ...section('Health', [`${base}/readyz`]),
-    ...section('Token', [`${demo.token}  (for API, docs and console)`]),
-    ...section('Webhooks to', endpointLines(endpoints, demo, data)),
-    ...section('E-mails to', [mailLine(plans)]),
-    ...section('Logs to', ['this terminal; with LOG_LEVEL=debug each request too']),
-    ...section('For scripts', [`${data}/dev.json`]),
+    ...renderSection('API', [base, ...copies.map((copy) => `${copy.base}  (${copy.name})`)]),
+    ...renderSection('Public URL', [`${publicUrl}  (in events and links; set PUBLIC_URL to change it)`]),
+    ...renderSection('Docs', [`${base}/docs  (OpenAPI: ${base}/openapi.json)`]),
+    ...renderSection('Guides', [`${base}/docs/guides/first-lead`]),
+    ...renderSection('Console', [`${base}/console`]),
+    ...renderSection('Health', [`${base}/readyz`]),
+    ...renderSection('Token', [`${demo.token}  (for API, docs and console)`]),
+    ...renderSection('Webhooks to', renderEndpoints(endpoints, demo, data)),
+    ...renderSection('E-mails to', [renderMail(plans)]),
+    ...renderSection('Logs to', ['this terminal (LOG_LEVEL=debug adds each request)']),
+    ...renderSection('For scripts', [`${data}/dev.json`]),
     '',
     'Create a lead:',
     '',
     `  curl ${base}/leads -H 'Authorization: Bearer ${demo.token}' -H 'Content-Type: application/json' \\`,
     `    -d '${JSON.stringify(lead)}'`,
     '',
-    `Ctrl-C stops everything in order; the data stays in ${data}.`,
+    `Ctrl-C stops everything. The data stays in ${data}.`,
     '',
     '',
   ].join('\n')

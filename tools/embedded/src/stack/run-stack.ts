@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { whyNotFree } from '../process/free-port'
+import { findPortProblem } from '../process/free-port'
 import { writeJson } from '../process/replace-file'
 import type { Supervised } from '../process/supervise'
 import { isReady, whenServing } from '../process/when-serving'
@@ -11,13 +11,20 @@ import { createCrew } from './crew'
 import { lockServers, openDataDirectory } from './data-directory'
 import { ensureDemoAccount } from './demo-account'
 import { ensureDemoEndpoint, listEndpoints } from './demo-endpoint'
-import { devFile, type Running } from './dev-file'
+import { buildDevFile, type Running } from './dev-file'
 import { recordProcesses, stopLeftovers } from './leftovers'
 import type { Log } from './log'
-import { quickStart } from './quick-start'
+import { renderQuickStart } from './quick-start'
 import { ensureSecret } from './secret-file'
 import { planServers, startServers } from './servers'
-import { baseUrl, planServices, requireBuilt, type ServicePlan, startService } from './services'
+import {
+  baseUrl,
+  findPublicUrl,
+  planServices,
+  requireBuilt,
+  type ServicePlan,
+  startService,
+} from './services'
 import type { StackOptions } from './stack-options'
 import { watchServices } from './watch-services'
 
@@ -25,34 +32,35 @@ type StackContext = {
   options: StackOptions
   env: NodeJS.ProcessEnv
   log: Log
-  /** Printed once, when everything serves. */
+  /** Prints the quick start when everything is ready. */
   print: (text: string) => void
-  /** Ends the stack in order. */
+  /** Stops the stack in order. */
   signal: AbortSignal
-  /** Given a way to end everything without asking, for whoever can't wait. */
+  /** Called with a function that kills all processes at once. */
   onKillSwitch: (killAll: () => void) => void
 }
 
-/** Where debuggers reach the gateway; the other services have the ports after it. */
+/** The debugger port of the gateway. The other services use the following ports. */
 const FIRST_INSPECTOR = 9229
 
 const REASONS: Record<string, string> = {
   EADDRINUSE: 'another program listens there',
   EACCES: 'this user may not listen there',
   EADDRNOTAVAIL: 'this machine has no such address',
-  ENOTFOUND: 'there is no such host',
+  ENOTFOUND: 'the host does not exist',
 }
 
 /**
- * Runs the whole stack until `signal` aborts, then stops it: gateways first, then the other services, then the servers.
- * @throws with one clear message when it can't start
+ * Runs the whole stack until `signal` aborts. Then stops gateways first, the other services next, and the
+ * servers last.
+ * @throws one clear message if the stack can't start
  */
 export async function runStack(context: StackContext): Promise<void> {
   const { options, log, signal } = context
   requireBuilt()
   await checkSettings(options, context.env)
   const lock = await openDataDirectory(options.data)
-  const files = stateFiles(options.data)
+  const files = nameStateFiles(options.data)
   let running: Running | undefined
   let writing = Promise.resolve()
   const crew = createCrew({
@@ -63,22 +71,22 @@ export async function runStack(context: StackContext): Promise<void> {
   })
   const writeState = async () => {
     await recordProcesses(files.processes, crew.pids())
-    if (running && !signal.aborted) await writeJson(files.dev, devFile(running, crew.pids()))
+    if (running && !signal.aborted) await writeJson(files.dev, buildDevFile(running, crew.pids()))
   }
   const announce = async (complete: Running) => {
     if (signal.aborted) return
     running = complete
     await writeState()
     const endpoints = await listEndpoints(complete.demo, complete.base)
-    context.print(quickStart({ ...complete, endpoints }, options.data))
+    context.print(renderQuickStart({ ...complete, endpoints }, options.data))
   }
   context.onKillSwitch(crew.killAll)
 
   try {
-    const serversLock = await clearTheWay(context, files)
+    const serversLock = await prepareStart(context, files)
     const aborted = signal.aborted ? undefined : once(signal, 'abort')
-    // Nobody waits for a download or a build when asked to stop.
-    await Promise.race([bringUp({ ...context, lock: serversLock }, crew, files.demo).then(announce), aborted])
+    // Does not wait for a download or a build if the user stops the stack.
+    await Promise.race([startAll({ ...context, lock: serversLock }, crew, files).then(announce), aborted])
     await aborted
     log.say('stopping')
   } finally {
@@ -93,34 +101,39 @@ export async function runStack(context: StackContext): Promise<void> {
   }
 }
 
-function stateFiles(data: string) {
+function nameStateFiles(data: string) {
   const file = (name: string) => join(data, name)
   return { dev: file('dev.json'), demo: file('demo.json'), processes: file('processes.json') }
 }
 
-async function clearTheWay(
+/**
+ * Stops leftovers of an earlier start, and checks that the port is free. Returns the lock over the servers'
+ * data.
+ */
+async function prepareStart(
   { options, log }: StackContext,
-  files: ReturnType<typeof stateFiles>,
+  files: ReturnType<typeof nameStateFiles>,
 ): Promise<{ fd: number }> {
   await rm(files.dev, { force: true })
   const leftovers = await stopLeftovers(files.processes, log.say)
-  if (leftovers.length > 0) log.say(`stopped what an earlier start left behind: ${leftovers.join(', ')}`)
+  if (leftovers.length > 0) log.say(`stopped processes of an earlier start: ${leftovers.join(', ')}`)
   const serversLock = await lockServers(options.data)
-  const why = await whyNotFree(options.port, options.host)
-  if (why) {
-    const isPort = why === 'EADDRINUSE' || why === 'EACCES'
-    const other = isPort ? `PORT=${options.port < 1024 ? 3000 : options.port + 1}` : 'HOST=127.0.0.1'
+  const problem = await findPortProblem(options.port, options.host)
+  if (problem) {
+    const isPort = problem === 'EADDRINUSE' || problem === 'EACCES'
+    const otherPort = options.port < 1024 ? 3000 : options.port + 1
+    const other = isPort ? `PORT=${otherPort}` : 'HOST=127.0.0.1'
     throw new Error(
-      `can't listen on port ${options.port} of ${options.host}: ${REASONS[why] ?? why}. Choose another: ${other} npm start`,
+      `can't listen on port ${options.port} of ${options.host}: ${REASONS[problem] ?? problem}. Choose another: ${other} npm start`,
     )
   }
   return serversLock
 }
 
-async function bringUp(
+async function startAll(
   { options, env, log, signal, lock }: StackContext & { lock: { fd: number } },
   crew: ReturnType<typeof createCrew>,
-  demoFile: string,
+  files: ReturnType<typeof nameStateFiles>,
 ): Promise<Running> {
   await mkdir(join(options.data, 'files'), { recursive: true, mode: 0o700 })
   const tls = options.tls ? await stackTls(join(options.data, 'tls')) : undefined
@@ -133,14 +146,17 @@ async function bringUp(
     gateway: options,
     ...servers,
     mail: join(options.data, 'mail'),
+    // Keeps the gateway unready until this file exists, because scripts poll /readyz and then read the file.
+    readyMarker: files.dev,
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
     encryptionKey: await ensureSecret(join(options.data, 'encryption-key')),
     tls: tls?.services,
     env: { ...env, WEBHOOK_ALLOW_HOSTS: env['WEBHOOK_ALLOW_HOSTS'] || '127.0.0.0/8,::1,localhost' },
   })
-  if (options.inspect)
+  if (options.inspect) {
     for (const [index, plan] of plans.entries())
       plan.env['NODE_OPTIONS'] = `${env['NODE_OPTIONS'] ?? ''} --inspect=127.0.0.1:${FIRST_INSPECTOR + index}`
+  }
   signal.throwIfAborted()
   const started = startServers(context, serverPlan)
   let ready = 0
@@ -151,7 +167,7 @@ async function bringUp(
   const grpc = plans.find(({ service }) => service === 'leads-service')?.grpc ?? ''
   const tokens = plans[0]!.env['SERVICE_TOKEN']!.split(',').slice(0, 1)
   const demo = await ensureDemoAccount({
-    path: demoFile,
+    path: files.demo,
     grpc,
     tokens,
     tls: tls?.services,
@@ -159,16 +175,17 @@ async function bringUp(
     say: log.say,
   })
   const url = options.webhookUrl
-  const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: demoFile, base, url })
-  return { base, demo: complete, plans, servers, tls: tls?.services }
+  const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: files.demo, base, url })
+  return { base, publicUrl: findPublicUrl(env, options), demo: complete, plans, servers, tls: tls?.services }
 
-  /** Services load while the servers start. Those that need PostgreSQL and NATS wait for them. */
+  /** Starts a service while the servers still start. A service that needs PostgreSQL or NATS waits for it. */
   async function runService(plan: ServicePlan): Promise<{ plan: ServicePlan; member: Supervised }> {
     if (plan.service === 'files-service') await started.store
-    const member = crew.add(plan.name, () => startService(plan, log.of(plan.name)))
+    const member = crew.add(plan.name, () => startService(plan, log.forProcess(plan.name)))
     await Promise.all(Object.values(started))
-    await whenServing(member, () => isReady(plan.health), { timeoutMs: 120_000, signal })
-    if (!signal.aborted) log.say(`${plan.name} is ready (${++ready} of ${plans.length} services)`)
+    await whenServing(member, () => isReady(plan.health, 'ready marker'), { timeoutMs: 120_000, signal })
+    ready += 1
+    if (!signal.aborted) log.say(`${plan.name} is ready (${ready} of ${plans.length} services)`)
     return { plan, member }
   }
 }

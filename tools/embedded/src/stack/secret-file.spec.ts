@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureSecret } from './secret-file'
 
-test('a token is made once, only its owner may read it, and an empty one is named, not replaced', async () => {
+test('a secret is created once and readable only by its owner; an empty file is an error and not replaced', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-token-'))
   try {
     const path = join(folder, 'service-token')
@@ -13,7 +13,7 @@ test('a token is made once, only its owner may read it, and an empty one is name
     expect(await ensureSecret(path)).toBe(token)
 
     await writeFile(path, '')
-    await expect(ensureSecret(path)).rejects.toThrow(`${path} is empty or broken`)
+    await expect(ensureSecret(path)).rejects.toThrow(`${path} is empty or damaged`)
     expect(await readFile(path, 'utf8')).toBe('')
   } finally {
     await rm(folder, { recursive: true })

@@ -23,17 +23,17 @@ import { ensureSecret } from './secret-file'
 import { s3Settings } from './services'
 import type { StackOptions } from './stack-options'
 
-/** Where the servers are, or will be. */
+/** The addresses of the servers. */
 export type Servers = {
   postgres: string
   nats: string
   natsCaFile: string | undefined
   databases: { leads: string; webhooks: string }
-  /** The settings of files-service that say where files are kept. */
+  /** The settings of files-service for its store. */
   store: Record<string, string>
 }
 
-/** What is to be started where. */
+/** The programs to start, with their ports and folders. */
 export type ServerPlan = {
   servers: Servers
   postgres: { dataDirectory: string; port: number }
@@ -41,7 +41,7 @@ export type ServerPlan = {
   minio: { port: number; binary: string } | undefined
 }
 
-/** Each resolves when that server takes work. */
+/** Each promise resolves when its server is ready. */
 export type Started = { postgres: Promise<void>; nats: Promise<void>; store: Promise<void> }
 
 type Context = {
@@ -50,12 +50,12 @@ type Context = {
   env: NodeJS.ProcessEnv
   log: Log
   signal: AbortSignal
-  /** Over the data; each server has it too. */
+  /** The lock over the data, which each server inherits. */
   lock: { fd: number }
   tls: StackTls | undefined
 }
 
-/** Finds the programs, which may have to be fetched or built, and chooses the addresses. */
+/** Finds the programs (downloads or builds missing ones), and chooses the addresses. */
 export async function planServers({ options, env, log, signal, tls }: Context): Promise<ServerPlan> {
   const [natsBinary, natsPassword, minioBinary, postgresPort, natsPort, minioPort] = await Promise.all([
     findNatsServer(env, log.say),
@@ -68,7 +68,7 @@ export async function planServers({ options, env, log, signal, tls }: Context): 
   const postgres = { dataDirectory: join(options.data, 'postgres'), port: postgresPort }
   const directory = { STORE_URL: env['STORE_URL'] || pathToFileURL(join(options.data, 'files')).href }
   const caFile = tls?.services.caFile
-  // A Unix socket has no TLS.
+  // Uses TCP with TLS, because a Unix socket has no TLS.
   const databaseUrl = (name: string) =>
     tls ? postgresUrl(postgresPort, name, { caFile }) : localPostgresUrl(postgres, name)
   return {
@@ -85,7 +85,7 @@ export async function planServers({ options, env, log, signal, tls }: Context): 
   }
 }
 
-/** Starts PostgreSQL, NATS and, when asked for, MinIO side by side. */
+/** Starts PostgreSQL, NATS and, if the plan has it, MinIO at the same time. */
 export function startServers(context: Context, { postgres, nats, minio }: ServerPlan): Started {
   return {
     postgres: startPostgresServer(context, postgres),
@@ -99,8 +99,8 @@ async function startPostgresServer(
   { dataDirectory, port }: ServerPlan['postgres'],
 ): Promise<void> {
   const isNew = !existsSync(join(dataDirectory, 'PG_VERSION'))
-  log.say(isNew ? 'making the databases and starting PostgreSQL' : 'starting PostgreSQL')
-  const tell = log.of('postgres')
+  log.say(isNew ? 'creating the databases and starting PostgreSQL' : 'starting PostgreSQL')
+  const write = log.forProcess('postgres')
   let complete = false
   const prepared = await preparePostgres({
     dataDirectory,
@@ -109,20 +109,20 @@ async function startPostgresServer(
     lock,
     tls: tls && { ...tls.postgres, only: true },
     onLine: (line) => {
-      // A service may ask for its database before it is made; it asks again.
-      if (complete || !/FATAL: +database "\w+" does not exist/.test(line)) tell(line)
+      // Hides the error of a service that connects before its database exists. The service connects again.
+      if (complete || !/FATAL: +database "\w+" does not exist/.test(line)) write(line)
     },
   })
   const server = crew.add('postgres', async () => {
     await clearStaleServer(prepared.dataDirectory)
     return spawnPostgres(prepared)
   })
-  // After a crash it first replays its log, which takes as long as it takes.
+  // Waits long, because PostgreSQL replays its log after a crash.
   await whenServing(server, () => postgresReady(port, tls?.services.caFile), { timeoutMs: 300_000, signal })
   if (signal.aborted) return
   await Promise.all(['leads', 'webhooks'].map((name) => ensureDatabase(port, name, tls?.services.caFile)))
   complete = true
-  log.say('PostgreSQL is ready; leads-service and webhook-service migrate their databases')
+  log.say('PostgreSQL is ready; leads-service and webhook-service are migrating their databases')
 }
 
 async function startNats(
@@ -131,10 +131,10 @@ async function startNats(
 ): Promise<void> {
   log.say('starting nats-server')
   const directory = join(options.data, 'nats')
-  const tell = log.of('nats')
+  const write = log.forProcess('nats')
   const onLine = (line: string) => {
-    // Whether it is there is asked without TLS, and then broken off.
-    if (!/TLS handshake error: EOF/.test(line)) tell(line)
+    // Hides the errors of our readiness checks, which connect without TLS.
+    if (!/TLS handshake error: EOF/.test(line)) write(line)
   }
   const server = crew.add('nats', () =>
     spawnNats({ binary, directory, port, password, tls: tls?.nats, lock, onLine }),
@@ -150,7 +150,7 @@ async function startMinio(
   const directory = join(options.data, 'minio')
   const store = minioStore(port, tls?.minio)
   const server = crew.add('minio', () =>
-    spawnMinio({ binary, directory, port, tls: tls?.minio, lock, onLine: log.of('minio') }),
+    spawnMinio({ binary, directory, port, tls: tls?.minio, lock, onLine: log.forProcess('minio') }),
   )
   await whenServing(server, () => minioReady(store), { timeoutMs: 120_000, signal })
 }

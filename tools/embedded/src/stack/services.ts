@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isSet, readRelatedSetting } from '@leadwire/service-kit/runtime'
 import type { ObjectStore } from '../minio/minio'
 import { repositoryRoot } from '../paths'
 import { type Child, startChild } from '../process/child'
@@ -12,18 +13,18 @@ export type ServiceName = (typeof serviceNames)[number]
 
 const portSettings: Partial<Record<ServiceName, string>> = { gateway: 'PORT', 'files-service': 'HTTP_PORT' }
 
-/** One copy of a service: where it will listen, and its settings. */
+/** One copy of a service with its addresses and settings. */
 export type ServicePlan = {
   /** `gateway`, `gateway-2` … */
   name: string
   service: ServiceName
-  /** Where the gateway serves its REST interface; null for the others. */
+  /** The address of the gateway's REST interface. null for other services. */
   base: string | null
-  /** `host:port`; null for the gateway and files-service, which offer no gRPC. */
+  /** The gRPC address as `host:port`. null for the gateway and files-service. */
   grpc: string | null
-  /** Where files-service serves its HTTP interface; null for the others. */
+  /** The address of files-service's HTTP interface. null for other services. */
   http: string | null
-  /** The address under which /healthz, /readyz and /metrics are. */
+  /** The base address of /healthz, /readyz and /metrics. */
   health: string
   env: NodeJS.ProcessEnv
 }
@@ -33,25 +34,27 @@ export type Surroundings = {
   gateway: { host: string; port: number }
   databases: { leads: string; webhooks: string }
   nats: string
-  /** The authorities that the certificate of NATS is checked by, where it has one. */
+  /** The authorities of the certificate of NATS, if it has one. */
   natsCaFile?: string | undefined
-  /** STORE_URL and what belongs to it. */
+  /** STORE_URL and its dependent settings. */
   store: Record<string, string>
-  /** The folder into which messages to users are written, unless the environment names SMTP_URL. */
+  /** The folder for e-mails to users. SMTP_URL in the environment replaces it. */
   mail: string
-  /** What the services show each other, unless the environment names SERVICE_TOKEN. */
+  /** A gateway is not ready until this file exists. */
+  readyMarker?: string | undefined
+  /** The token for calls between services. SERVICE_TOKEN in the environment replaces it. */
   serviceToken: string
-  /** What the services encrypt secrets with, unless the environment names ENCRYPTION_KEYS. */
+  /** The key that encrypts stored secrets. ENCRYPTION_KEYS in the environment replaces it. */
   encryptionKey: string
-  /** What the services show each other, where they speak TLS. */
+  /** The files for TLS between services. */
   tls?: ServicesTls | undefined
-  /** The environment each starts from; what is said above wins. */
+  /** The environment of each service. Settings of this plan replace its values, except where noted. */
   env: NodeJS.ProcessEnv
-  /** Answers with a port that may be listened on. */
+  /** Returns a free port. */
   choosePort?: (host: string) => Promise<number>
 }
 
-/** Chooses a port for everything and tells each service where the others are. */
+/** Chooses the ports of all services, and sets the addresses of the others in each service's settings. */
 export async function planServices({
   replicas,
   gateway,
@@ -60,6 +63,7 @@ export async function planServices({
   natsCaFile,
   store,
   mail,
+  readyMarker,
   serviceToken,
   encryptionKey,
   tls,
@@ -71,14 +75,16 @@ export async function planServices({
       Array.from({ length: replicas }, (_, index) => placeCopy({ service, index, gateway, tls, choosePort })),
     ),
   )
-  const target = (service: ServiceName) => `ipv4:${addresses(copies, service).join(',')}`
+  const target = (service: ServiceName) => `ipv4:${listAddresses(copies, service).join(',')}`
   const files = copies.flatMap(({ http }) => http ?? [])
   const broker = { NATS_URL: nats, ...(natsCaFile !== undefined && { NATS_CA_FILE: natsCaFile }) }
   const own: Record<ServiceName, NodeJS.ProcessEnv> = {
     gateway: {
+      PUBLIC_URL: isSet(env, 'PUBLIC_URL') ? env['PUBLIC_URL'] : baseUrl(gateway),
       LEADS_SERVICE_URL: target('leads-service'),
       FILES_SERVICE_URL: files.join(','),
       WEBHOOK_SERVICE_URL: target('webhook-service'),
+      ...(readyMarker !== undefined && { READY_MARKER: readyMarker }),
     },
     'leads-service': {
       DATABASE_URL: databases.leads,
@@ -94,10 +100,9 @@ export async function planServices({
       SMTP_FROM: env['SMTP_FROM'] || 'Leadwire <leadwire@example.com>',
     },
   }
-  const base = baseUrl(gateway)
   const shared = {
     ...env,
-    ASSETS_URL: env['ASSETS_URL'] || `${(env['PUBLIC_URL'] || base).replace(/\/+$/, '')}/assets`,
+    ASSETS_URL: env['ASSETS_URL'] || `${findPublicUrl(env, gateway).replace(/\/+$/, '')}/assets`,
     SERVICE_TOKEN: env['SERVICE_TOKEN'] || serviceToken,
     ENCRYPTION_KEYS: env['ENCRYPTION_KEYS'] || encryptionKey,
     ...(tls && tlsSettings(tls)),
@@ -105,9 +110,9 @@ export async function planServices({
   return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
 }
 
-/** The settings with which a service, or the command line, speaks TLS to the services of a stack. */
+/** Returns the settings for TLS with the services of a stack, for a service or for the command line. */
 export function tlsSettings({ certFile, keyFile, caFile }: ServicesTls) {
-  // Copies are called by their addresses, for which TLS knows no server name.
+  // Sets a server name, because clients connect to IP addresses.
   return {
     TLS_CERT_FILE: certFile,
     TLS_KEY_FILE: keyFile,
@@ -116,13 +121,18 @@ export function tlsSettings({ certFile, keyFile, caFile }: ServicesTls) {
   }
 }
 
-/** The address under which a gateway is reached from this machine; no slash at its end. */
+/** Returns the address of a server for clients on this machine, without a trailing slash. */
 export function baseUrl({ host, port }: { host: string; port: number }, scheme = 'http'): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The settings with which files-service uses an S3 store. */
+/** Returns the address in events and links: the user's PUBLIC_URL, or else that of the first gateway. */
+export function findPublicUrl(env: NodeJS.ProcessEnv, gateway: { host: string; port: number }): string {
+  return readRelatedSetting(env, 'PUBLIC_URL') || baseUrl(gateway)
+}
+
+/** Returns the settings of files-service for an S3 store. */
 export function s3Settings({
   endpoint,
   accessKey,
@@ -141,7 +151,7 @@ export function s3Settings({
   }
 }
 
-/** `root` is the checkout whose code is run. */
+/** Starts a service from the code of the checkout at `root`. */
 export function startService(
   plan: ServicePlan,
   onLine?: (line: string) => void,
@@ -150,7 +160,7 @@ export function startService(
   return startChild({ ...serviceCommand(plan.service, [], root), name: plan.name, env: plan.env, onLine })
 }
 
-/** How a service is run. */
+/** Returns the command that runs a service. */
 export function serviceCommand(
   service: ServiceName,
   args: string[] = [],
@@ -159,7 +169,7 @@ export function serviceCommand(
   return { command: process.execPath, args: [entryPoint(service, root), ...args] }
 }
 
-/** @throws when a service is not built */
+/** Throws if a service is not built. */
 export function requireBuilt(): void {
   const missing = serviceNames.map((name) => entryPoint(name)).filter((path) => !existsSync(path))
   if (missing.length > 0) throw new Error(`not built: ${missing.join(', ')}. Run "npx nx run-many -t build".`)
@@ -202,6 +212,9 @@ async function placeCopy({
   }
 }
 
-function addresses(copies: { service: ServiceName; grpc: string | null }[], service: ServiceName): string[] {
+function listAddresses(
+  copies: { service: ServiceName; grpc: string | null }[],
+  service: ServiceName,
+): string[] {
   return copies.flatMap((copy) => (copy.service === service && copy.grpc ? [copy.grpc] : []))
 }

@@ -7,7 +7,10 @@ export type StackOptions = Omit<ReturnType<typeof readOptions>, 'help'> & {
   port: number
 }
 
-/** The options with what the environment says. HOST and PORT are the gateway's settings, and checked with them. */
+/**
+ * Combines the options with the environment. HOST and PORT are checked later, with the other settings of the
+ * gateway.
+ */
 export function stackOptions(options: ReturnType<typeof readOptions>, env: NodeJS.ProcessEnv): StackOptions {
   return {
     ...options,

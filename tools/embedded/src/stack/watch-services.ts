@@ -7,17 +7,17 @@ import { isReady, whenServing } from '../process/when-serving'
 import type { Log } from './log'
 import { type ServiceName, type ServicePlan, serviceNames } from './services'
 
-/** tools/bundle.mjs */
+/** The exports of tools/bundle.mjs that are used here. */
 type Bundler = {
-  rebundling(folder: string): Promise<() => Promise<{ changed: boolean; folders: Set<string> }>>
+  createRebundler(folder: string): Promise<() => Promise<{ changed: boolean; folders: Set<string> }>>
 }
 
-/** Editors change a file in several steps. */
+/** The delay after a change, because editors change a file in several steps. */
 const QUIET_MS = 30
 
 type Context = { copies: { plan: ServicePlan; member: Supervised }[]; log: Log; signal: AbortSignal }
 
-/** From now on services are bundled when their sources change, and restarted when their program does. */
+/** Bundles services when their sources change, and restarts them if their program has changed. */
 export async function watchServices(context: Context): Promise<void> {
   const bundler: Bundler = await import(pathToFileURL(join(repositoryRoot, 'tools/bundle.mjs')).href)
   await Promise.all(serviceNames.map((service) => watchService(service, bundler, context)))
@@ -26,10 +26,10 @@ export async function watchServices(context: Context): Promise<void> {
 
 async function watchService(
   service: ServiceName,
-  { rebundling }: Bundler,
+  { createRebundler }: Bundler,
   { copies, log, signal }: Context,
 ): Promise<void> {
-  const rebundle = await rebundling(join(repositoryRoot, 'apps', service))
+  const rebundle = await createRebundler(join(repositoryRoot, 'apps', service))
   const watched = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let updating = Promise.resolve()
@@ -50,12 +50,15 @@ async function watchService(
       watch(folder, { persistent: false }, onChange)
     }
     if (signal.aborted) return
-    if (!changed) return void (isFirst || log.say(`${service} is as before the change`))
-    log.say(`${service} changed: it is killed and started again`)
+    if (!changed) {
+      if (!isFirst) log.say(`the program of ${service} did not change`)
+      return
+    }
+    log.say(`${service} changed and is restarting`)
     const own = copies.filter(({ plan }) => plan.service === service)
     await Promise.all(
       own.map(async ({ plan, member }) => {
-        // A kill, because a debugger would hold up an orderly stop.
+        // Kills the process, because a debugger would block an orderly stop.
         await member.restart()
         await whenServing(member, () => isReady(plan.health), { timeoutMs: 20_000, signal })
         const tookMs = Math.round(performance.now() - savedAt)

@@ -1,38 +1,44 @@
 import { webcrypto } from 'node:crypto'
 
-/** PEM texts. */
+/** A certificate and its key in PEM. */
 export type Issued = { cert: string; key: string }
 
-/** A certificate authority that lives as long as this process: its key is nowhere else. */
+/** A certificate authority. It exists only in this process, because its key is not stored. */
 export type Authority = {
-  /** Its certificate, PEM. */
+  /** The certificate of the authority in PEM. */
   cert: string
-  /** A certificate for this machine's loopback addresses, for servers and for clients, with its key. */
+  /** Issues a certificate with its key, for servers and clients at this machine's loopback addresses. */
   issue(name: string, flaws?: Flaws): Promise<Issued>
 }
 
-/** What can be wrong with a certificate. */
-export type Flaws = { host?: string; until?: Date; isSelfSigned?: boolean }
+/** Deliberate errors of a certificate, for specs. */
+export type Flaws = {
+  host?: string
+  until?: Date
+  isSelfSigned?: boolean
+  /** Whether an intermediate authority signs the certificate, which the authority does not allow. */
+  isIndirect?: boolean
+}
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const HOUR_MS = 3_600_000
 const VALID_MS = 365 * 24 * HOUR_MS
 
-/** Makes an authority for development: who trusts it trusts whatever it issued. */
+/** Creates an authority for development. */
 export async function createAuthority(name = 'Leadwire, for development'): Promise<Authority> {
-  // Loaded when they are needed: every start and every spec would else wait for them.
+  // Loads these libraries only here, because they would slow down every start and every spec.
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const terms = (until = new Date(Date.now() + VALID_MS)) => ({
-    // A clock may be slow.
+  const makeValidity = (until = new Date(Date.now() + VALID_MS)) => ({
+    // Starts an hour ago, in case a clock is slow.
     notBefore: new Date(Math.min(Date.now(), until.getTime()) - HOUR_MS),
     notAfter: until,
     signingAlgorithm: ALGORITHM,
   })
   const keys = await newKeys()
   const own = await x509.X509CertificateGenerator.createSelfSigned({
-    ...terms(),
+    ...makeValidity(),
     name: `CN=${name.replaceAll(',', '\\,')}`,
     keys,
     extensions: [
@@ -42,14 +48,36 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
     ],
   })
 
-  const issue = async (subject: string, { host, until, isSelfSigned }: Flaws = {}): Promise<Issued> => {
+  const createIntermediate = async () => {
     const { publicKey, privateKey } = await newKeys()
     const certificate = await x509.X509CertificateGenerator.create({
-      ...terms(until),
-      subject: `CN=${subject}`,
-      issuer: isSelfSigned ? `CN=${subject}` : own.subject,
+      ...makeValidity(),
+      subject: 'CN=Intermediate',
+      issuer: own.subject,
       publicKey,
-      signingKey: isSelfSigned ? privateKey : keys.privateKey,
+      signingKey: keys.privateKey,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+        await x509.SubjectKeyIdentifierExtension.create(publicKey),
+      ],
+    })
+    return { certificate, publicKey, privateKey }
+  }
+
+  const issue = async (
+    subject: string,
+    { host, until, isSelfSigned, isIndirect }: Flaws = {},
+  ): Promise<Issued> => {
+    const { publicKey, privateKey } = await newKeys()
+    const intermediate = isIndirect ? await createIntermediate() : undefined
+    const issuer = intermediate ?? { certificate: own, ...keys }
+    const certificate = await x509.X509CertificateGenerator.create({
+      ...makeValidity(until),
+      subject: `CN=${subject}`,
+      issuer: isSelfSigned ? `CN=${subject}` : issuer.certificate.subject,
+      publicKey,
+      signingKey: isSelfSigned ? privateKey : issuer.privateKey,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
@@ -66,12 +94,14 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
               ] as const)
             : []),
         ]),
-        await x509.AuthorityKeyIdentifierExtension.create(isSelfSigned ? publicKey : keys.publicKey),
+        await x509.AuthorityKeyIdentifierExtension.create(isSelfSigned ? publicKey : issuer.publicKey),
       ],
     })
     const key = await webcrypto.subtle.exportKey('pkcs8', privateKey)
     return {
-      cert: `${certificate.toString('pem')}\n`,
+      cert: [certificate, intermediate?.certificate]
+        .map((each) => (each ? `${each.toString('pem')}\n` : ''))
+        .join(''),
       key: `${x509.PemConverter.encode(key, 'PRIVATE KEY')}\n`,
     }
   }

@@ -3,7 +3,7 @@ import type { MinioTls } from '../minio/minio'
 import { createAuthority, type Issued } from './authority'
 import { type CertificateFiles, type ServicesTls, writeAuthorities, writeCertificate } from './tls-files'
 
-/** What each part of a stack shows; all of it is issued by one authority. */
+/** The certificates of the parts of a stack. One authority issues all of them. */
 export type StackTls = {
   services: ServicesTls
   nats: CertificateFiles
@@ -11,7 +11,7 @@ export type StackTls = {
   postgres: Issued
 }
 
-/** Makes an authority and what it issues, anew at each start, and writes it into a folder. */
+/** Creates an authority and certificates, new at each start, and writes them into a folder. */
 export async function stackTls(folder: string): Promise<StackTls> {
   const authority = await createAuthority()
   const caFile = await writeAuthorities(folder, [authority])

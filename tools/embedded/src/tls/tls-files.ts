@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { replaceFile } from '../process/replace-file'
 import type { Authority, Issued } from './authority'
 
-/** Where a certificate and its key are. */
+/** The paths of a certificate and its key. */
 export type CertificateFiles = { certFile: string; keyFile: string }
 
-/** What services are told of TLS between them: their own certificate, and the authority of all. */
+/** The files for TLS between services: their certificate and key, and the authority. */
 export type ServicesTls = CertificateFiles & { caFile: string }
 
-/** Writes the authorities' certificates into a folder, replacing those that are there. */
+/** Writes the certificates of authorities into a folder, replacing earlier ones. */
 export async function writeAuthorities(
   folder: string,
   authorities: Pick<Authority, 'cert'>[],
@@ -20,7 +20,9 @@ export async function writeAuthorities(
   return caFile
 }
 
-/** Writes a certificate and its key into a folder, replacing those that are there; each is whole at every instant. */
+/**
+ * Writes a certificate and its key into a folder, replacing earlier ones. Each file is replaced atomically.
+ */
 export async function writeCertificate(
   folder: string,
   { cert, key }: Issued,

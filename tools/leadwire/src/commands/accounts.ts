@@ -1,78 +1,91 @@
-import { type Account, type AccountDeletion, oneLine } from '@leadwire/contracts'
+import type { Account, AccountDeletion } from '@leadwire/contracts'
+import { CreateAccount } from '@leadwire/requests'
 import type { Command } from 'commander'
-import { does, id } from './run'
+import { checkFields } from './check-fields'
+import { addAction, parseId } from './run'
 
-const accountOutput = ({ id, name, apiKey, createdAt, suspendedAt }: Account) => ({
-  ...{ id, name, api_key: apiKey, created_at: createdAt },
+const renderAccount = ({ id, name, apiKey, createdAt, suspendedAt }: Account) => ({
+  id,
+  name,
+  api_key: apiKey,
+  created_at: createdAt,
   suspended_at: suspendedAt ?? null,
 })
 
-const deletionOutput = ({ accountId, requestedAt, finishedAt, leads, removedLeads }: AccountDeletion) => ({
+const renderDeletion = ({ accountId, requestedAt, finishedAt, leads, removedLeads }: AccountDeletion) => ({
   account_id: accountId,
   status: finishedAt === undefined ? 'running' : 'done',
-  ...{ requested_at: requestedAt, finished_at: finishedAt ?? null, leads, removed_leads: removedLeads },
+  requested_at: requestedAt,
+  finished_at: finishedAt ?? null,
+  leads,
+  removed_leads: removedLeads,
 })
 
-const named = (command: Command) => command.requiredOption('--account <id>', 'the account', id)
+const addAccountId = (command: Command) => command.requiredOption('--account <id>', 'the account', parseId)
 
-/** `leadwire accounts …`: what only operators may do. */
+/** Adds `leadwire accounts …`, the operations that only operators may use. */
 export const addAccounts = (program: Command): void => {
   const accounts = program
     .command('accounts')
     .alias('account')
-    .description('the businesses whose leads are stored')
+    .description('manage accounts: the businesses whose leads are stored')
 
-  does<{ name: string }>(
+  addAction<{ name: string }>(
     accounts
       .command('create')
-      .description('make an account; prints its id, its API key and a first token, which is shown this once')
-      .requiredOption('--name <name>', 'what it is called', oneLine),
+      .description(
+        'create an account; prints its id, its API key and a first token, which is shown only once',
+      )
+      .requiredOption('--name <name>', 'the name of the account'),
     async (connection, { name }) => {
-      const { account, secret } = await connection.accounts.createAccount({ name })
+      const fields = checkFields(CreateAccount, { name })
+      const { account, secret } = await connection.accounts.createAccount(fields)
       return { id: account!.id, api_key: account!.apiKey, token: secret }
     },
   )
 
-  does(accounts.command('list').description('every account'), async (connection) => {
+  addAction(accounts.command('list').description('list all accounts'), async (connection) => {
     const response = await connection.accounts.listAccounts({})
-    return response.accounts.map(accountOutput)
+    return response.accounts.map(renderAccount)
   })
 
-  // Each of the two calls may be repeated: a command that failed in between is given again.
-  does<{ account: number }>(
-    named(
-      accounts.command('suspend').description('refuse the tokens of an account, and hold its deliveries'),
+  // Both calls may be repeated. If the command fails between them, the operator runs it again.
+  addAction<{ account: number }>(
+    addAccountId(
+      accounts.command('suspend').description('reject the tokens of an account, and hold its deliveries'),
     ),
     async (connection, { account: accountId }) => {
       const { account } = await connection.accounts.suspendAccount({ accountId })
       await connection.webhooks.holdAccount({ accountId, held: true })
-      return accountOutput(account!)
+      return renderAccount(account!)
     },
   )
 
-  does<{ account: number }>(
-    named(accounts.command('resume').description('end the suspension of an account; what was held goes on')),
+  addAction<{ account: number }>(
+    addAccountId(
+      accounts.command('resume').description('end the suspension of an account; held deliveries continue'),
+    ),
     async (connection, { account: accountId }) => {
       const { account } = await connection.accounts.resumeAccount({ accountId })
       await connection.webhooks.holdAccount({ accountId, held: false })
-      return accountOutput(account!)
+      return renderAccount(account!)
     },
   )
 
-  does<{ account: number; confirm: string }>(
-    named(accounts.command('delete').description('delete an account and all that is held of it, for good'))
-      // Nobody deletes another one by a slip of the fingers.
-      .requiredOption('--confirm <name>', 'the name of the account'),
+  addAction<{ account: number; confirm: string }>(
+    addAccountId(accounts.command('delete').description('permanently delete an account with all its data'))
+      // Prevents the deletion of another account by a mistyped id.
+      .requiredOption('--confirm <name>', 'the name of the account, to confirm'),
     async (connection, { account: accountId, confirm: name }) => {
       const { deletion } = await connection.accounts.deleteAccount({ accountId, name })
       await connection.webhooks.holdAccount({ accountId, held: true })
-      return deletionOutput(deletion!)
+      return renderDeletion(deletion!)
     },
   )
 
-  does<{ account: number }>(
-    named(accounts.command('deletion').description('how the deletion of an account fares')),
+  addAction<{ account: number }>(
+    addAccountId(accounts.command('deletion').description('show the progress of the deletion of an account')),
     async (connection, { account: accountId }) =>
-      deletionOutput((await connection.accounts.retrieveAccountDeletion({ accountId })).deletion!),
+      renderDeletion((await connection.accounts.retrieveAccountDeletion({ accountId })).deletion!),
   )
 }

@@ -1,9 +1,11 @@
 import type { Attempt, Delivery } from '@leadwire/contracts'
+import { DeliveryFilters, truncateInstant } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import type { Command } from 'commander'
-import { does, id, instant } from './run'
+import { checkFields } from './check-fields'
+import { addAction, parseId } from './run'
 
-export const deliveryOutput = (delivery: Delivery) => ({
+export const renderDelivery = (delivery: Delivery) => ({
   id: delivery.id,
   endpoint_id: delivery.endpointId,
   event_id: delivery.eventId,
@@ -17,7 +19,7 @@ export const deliveryOutput = (delivery: Delivery) => ({
   updated_at: delivery.updatedAt,
 })
 
-export const attemptOutput = (attempt: Attempt) => ({
+export const renderAttempt = (attempt: Attempt) => ({
   number: attempt.number,
   started_at: attempt.startedAt,
   duration_ms: attempt.durationMs,
@@ -27,8 +29,10 @@ export const attemptOutput = (attempt: Attempt) => ({
   response: attempt.response ?? null,
 })
 
-const named = (command: Command) =>
-  command.requiredOption('--account <id>', 'the account', id).requiredOption('--id <id>', 'the delivery', id)
+const addIds = (command: Command) =>
+  command
+    .requiredOption('--account <id>', 'the account', parseId)
+    .requiredOption('--id <id>', 'the delivery', parseId)
 
 interface Filters {
   account: number
@@ -45,59 +49,74 @@ interface Filters {
 
 const PER_PAGE = 20
 
-const utc = (text: string) => new Date(instant(text)).toISOString()
-
-/** `leadwire deliveries …` */
+/** Adds `leadwire deliveries …`. */
 export const addDeliveries = (program: Command): void => {
-  const deliveries = program.command('deliveries').description('events on their way to endpoints')
+  const deliveries = program.command('deliveries').description('show and retry deliveries')
 
-  does<Filters>(
+  addAction<Filters>(
     deliveries
       .command('list')
-      .description('a page of 20, newest first')
-      .requiredOption('--account <id>', 'the account', id)
-      .option('--endpoint <id>', 'only those to this endpoint', id)
-      .option('--status <status>', 'only those that are pending, delivered, exhausted, held or cancelled')
-      .option('--lead <reference>', 'only those of this lead: its reference, or the first 4 digits or more')
-      .option('--from <instant>', 'only those recorded then or later, such as 2026-01-31T09:30:00Z', utc)
-      .option('--to <instant>', 'only those recorded before', utc)
-      .option('--type <type>', 'only those about this, such as lead.created')
-      .option('--error <error>', 'only those whose last attempt failed so, such as timeout')
-      .option('--failed', 'only those whose last attempt failed')
-      .option('--no-failed', 'only the others')
-      .option('--page <number>', 'which page', id, 1),
-    async ({ webhooks }, { account, endpoint, lead, page, ...given }) => {
+      .description('list a page of 20 deliveries, newest first')
+      .requiredOption('--account <id>', 'the account', parseId)
+      .option('--endpoint <id>', 'only deliveries to this endpoint', parseId)
+      .option('--status <status>', 'only this status: pending, delivered, exhausted, held or cancelled')
+      .option('--lead <reference>', 'only this lead: its reference, or at least its first 4 characters')
+      .option(
+        '--from <instant>',
+        'only deliveries created at or after this instant, such as 2026-01-31T09:30:00Z',
+      )
+      .option('--to <instant>', 'only deliveries created before this instant')
+      .option('--type <type>', 'only this event type, such as lead.created')
+      .option('--error <error>', 'only deliveries whose last attempt had this error, such as timeout')
+      .option('--failed', 'only deliveries whose last attempt failed')
+      .option('--no-failed', 'only deliveries whose last attempt did not fail')
+      .option('--page <number>', 'the page', parseId, 1),
+    async ({ webhooks }, { account, page, ...options }) => {
+      const fields = checkFields(DeliveryFilters, {
+        endpoint_id: options.endpoint,
+        lead_reference: options.lead,
+        status: options.status,
+        from: options.from,
+        to: options.to,
+        type: options.type,
+        error: options.error,
+        failed: options.failed,
+      })
+      const { endpoint_id, lead_reference, from, to, ...given } = fields
       const filters = {
-        accountId: account,
-        endpointId: endpoint,
-        leadReference: lead?.toLowerCase(),
         ...given,
+        accountId: account,
+        endpointId: endpoint_id,
+        leadReference: lead_reference?.toLowerCase(),
+        from: from && truncateInstant(from),
+        to: to && truncateInstant(to),
       }
       const found = await webhooks.listDeliveries({ ...filters, page })
       const { deliveries } = found
       if (page > 1 && found.totalCapped && deliveries.length === 0)
-        throw ServiceError.invalid({ page: [`Pages end here with ${found.total} deliveries.`] })
-      // With some filters an answer has only a part of a page.
-      for (let { nextCursor: cursor } = found; page === 1 && deliveries.length < PER_PAGE && cursor; ) {
+        throw ServiceError.invalid({ page: [`Pages reach only the first ${found.total} deliveries.`] })
+      // Fills the first page: with some filters a response has only part of a page.
+      let cursor = found.nextCursor
+      while (page === 1 && deliveries.length < PER_PAGE && cursor) {
         const more = await webhooks.listDeliveries({ ...filters, page, cursor })
         deliveries.push(...more.deliveries)
         cursor = more.nextCursor
       }
-      return deliveries.slice(0, PER_PAGE).map(deliveryOutput)
+      return deliveries.slice(0, PER_PAGE).map(renderDelivery)
     },
   )
 
-  does<{ account: number; id: number }>(
-    named(deliveries.command('show').description('one with every attempt')),
+  addAction<{ account: number; id: number }>(
+    addIds(deliveries.command('show').description('show a delivery with its attempts')),
     async ({ webhooks }, { account, id: deliveryId }) => {
       const { delivery, attempts } = await webhooks.retrieveDelivery({ accountId: account, deliveryId })
-      return { ...deliveryOutput(delivery!), attempts: attempts.map(attemptOutput) }
+      return { ...renderDelivery(delivery!), attempts: attempts.map(renderAttempt) }
     },
   )
 
-  does<{ account: number; id: number }>(
-    named(deliveries.command('retry').description('attempt it once more, now')),
+  addAction<{ account: number; id: number }>(
+    addIds(deliveries.command('retry').description('make one more attempt now')),
     async ({ webhooks }, { account, id: deliveryId }) =>
-      deliveryOutput((await webhooks.retryDelivery({ accountId: account, deliveryId })).delivery!),
+      renderDelivery((await webhooks.retryDelivery({ accountId: account, deliveryId })).delivery!),
   )
 }

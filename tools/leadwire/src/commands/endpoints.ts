@@ -2,15 +2,15 @@ import {
   ENDPOINT_INCLUDES,
   ENDPOINT_LEADS,
   type Endpoint,
-  type EndpointHeader,
   EVENT_TYPES,
   filterRecord,
-  oneLine,
 } from '@leadwire/contracts'
+import { buildEndpointRequest, CreateWebhookEndpoint, UpdateWebhookEndpoint } from '@leadwire/requests'
 import { type Command, Option } from 'commander'
-import { does, id, list, theAccount } from './run'
+import { checkFields } from './check-fields'
+import { addAction, parseId, parseList, requireAccount } from './run'
 
-export const endpointOutput = (endpoint: Endpoint) => ({
+export const renderEndpoint = (endpoint: Endpoint) => ({
   id: endpoint.id,
   url: endpoint.url,
   description: endpoint.description ?? null,
@@ -25,15 +25,17 @@ export const endpointOutput = (endpoint: Endpoint) => ({
   updated_at: endpoint.updatedAt,
 })
 
-export const named = (command: Command) =>
-  command.requiredOption('--account <id>', 'the account', id).requiredOption('--id <id>', 'the endpoint', id)
+export const addIds = (command: Command) =>
+  command
+    .requiredOption('--account <id>', 'the account', parseId)
+    .requiredOption('--id <id>', 'the endpoint', parseId)
 
 const addSwitch = (endpoints: Command, name: 'enable' | 'disable', description: string) =>
-  does<{ account: number; id: number }>(
-    named(endpoints.command(name).description(description)),
+  addAction<{ account: number; id: number }>(
+    addIds(endpoints.command(name).description(description)),
     async ({ webhooks }, options) => {
       const request = { accountId: options.account, endpointId: options.id, enabled: name === 'enable' }
-      return endpointOutput((await webhooks.updateWebhookEndpoint(request)).endpoint!)
+      return renderEndpoint((await webhooks.updateWebhookEndpoint(request)).endpoint!)
     },
   )
 
@@ -47,106 +49,121 @@ interface Fields {
   filterPostcode?: string[]
   filterUserEmail?: string[]
   include?: string[]
-  header?: EndpointHeader[]
+  header?: HeaderValues
 }
 
-/** Reads a header: `Name: value`, or the name of one whose value stays. */
-const header = (text: string, others: EndpointHeader[] = []): EndpointHeader[] => {
+type HeaderValues = Record<string, string | null>
+
+/**
+ * Parses a header and adds it to the others. `Name: value` sets a value; a name alone keeps the stored value.
+ */
+const addHeader = (text: string, others: HeaderValues = {}): HeaderValues => {
   const [name = '', value] = text.split(/:(.*)/s)
-  return [...others, { name: name.trim(), value: value?.trim() }]
+  return { ...others, [name.trim()]: value?.trim() ?? null }
 }
 
 const addFields = (command: Command): Command =>
   command
-    .option('--description <text>', 'what it is', oneLine)
+    .option('--description <text>', 'a description of the endpoint')
     .addOption(
-      new Option('--enabled <flag>', 'while it is false, deliveries are held').choices(['true', 'false']),
+      new Option('--enabled <flag>', 'false holds all deliveries to the endpoint').choices(['true', 'false']),
     )
-    .option('--events <types>', `some of ${EVENT_TYPES.join(',')}`, list)
-    .option('--leads <which>', `whose events it gets: ${ENDPOINT_LEADS.join(', ')}`)
-    .option('--filter-status <statuses>', 'only leads with one of these statuses, such as open,sold', list)
-    .option('--filter-referrer <referrers>', 'only leads with one of these referrers', list)
-    .option('--filter-postcode <starts>', 'only leads whose postcode starts with one of these', list)
-    .option('--filter-user-email <emails>', 'only leads that are assigned to one of these users', list)
+    .option('--events <types>', `the event types, from ${EVENT_TYPES.join(',')}`, parseList)
+    .option('--leads <which>', `the leads whose events are sent: ${ENDPOINT_LEADS.join(', ')}`)
+    .option(
+      '--filter-status <statuses>',
+      'only leads with one of these statuses, such as open,sold',
+      parseList,
+    )
+    .option('--filter-referrer <referrers>', 'only leads with one of these referrers', parseList)
+    .option('--filter-postcode <starts>', 'only leads whose postcode starts with one of these', parseList)
+    .option('--filter-user-email <emails>', 'only leads that are assigned to one of these users', parseList)
     .option(
       '--include <parts>',
-      `what else its webhooks have: ${ENDPOINT_INCLUDES.join(', ')}, or nothing`,
-      list,
+      `additional parts of bodies: ${ENDPOINT_INCLUDES.join(', ')}, or an empty list`,
+      parseList,
     )
-    .option('--header <header>', "'Name: value', for each attempt; may be repeated", header)
+    .option('--header <header>', "an additional header, as 'Name: value'; may be repeated", addHeader)
 
-const filterOf = (fields: Fields) => {
-  const { filterStatus: status = [], filterReferrer: referrer = [] } = fields
-  const { filterPostcode: postcode = [], filterUserEmail: userEmail = [] } = fields
-  const filter = { status, referrer, postcode, userEmail }
-  return Object.values(filter).some(({ length }) => length > 0) ? filter : undefined
+const readFilter = (options: Fields) => {
+  const filter = {
+    status: options.filterStatus,
+    referrer: options.filterReferrer,
+    postcode: options.filterPostcode,
+    user_email: options.filterUserEmail,
+  }
+  return Object.values(filter).some((values) => values !== undefined) ? filter : undefined
 }
 
-/** The fields as webhook-service's requests have them. */
-const requestOf = ({ description, enabled, events, leads, include, header: headers, ...rest }: Fields) => ({
-  ...{ description, leads },
-  enabled: enabled === undefined ? undefined : enabled === 'true',
-  events: events && { types: events },
-  include: include && { parts: include.filter(Boolean) },
-  headers: headers && { headers },
-  filter: filterOf(rest),
+/** Converts the options to the fields of the API's request. An empty description clears the stored one. */
+const readFields = ({ description, enabled, events, leads, include, header: headers, ...rest }: Fields) => ({
+  description,
+  enabled,
+  events,
+  leads,
+  include: include?.filter(Boolean),
+  headers,
+  filter: readFilter(rest),
 })
 
-/** `leadwire endpoints …`; answers with the command, for more to be added to it. */
+/** Adds `leadwire endpoints …`. Returns the command, to which other files add more. */
 export const addEndpoints = (program: Command): Command => {
-  const endpoints = program.command('endpoints').description('addresses that webhooks are sent to')
+  const endpoints = program.command('endpoints').description('manage webhook endpoints')
 
-  does<Fields & { account: number; url: string; secret?: string }>(
+  addAction<Fields & { account: number; url: string; secret?: string }>(
     addFields(
       endpoints
         .command('create')
-        .description('register an address; its secret is shown this once')
-        .requiredOption('--account <id>', 'the account', id)
-        .requiredOption('--url <url>', 'http or https')
-        .option('--secret <secret>', 'the secret, if the receiver chose one'),
+        .description('create an endpoint; its secret is shown only once')
+        .requiredOption('--account <id>', 'the account', parseId)
+        .requiredOption('--url <url>', 'the http or https address that receives webhooks')
+        .option('--secret <secret>', 'the secret (default: a generated one)'),
     ),
     async (connection, { account, url, secret, ...fields }) => {
-      await theAccount(connection, account)
-      const { enabled = true, ...rest } = requestOf(fields)
-      const request = { accountId: account, url, secret, enabled, ...rest }
+      const checked = checkFields(CreateWebhookEndpoint, { ...readFields(fields), url, secret })
+      await requireAccount(connection, account)
+      const { enabled = true, description, ...rest } = buildEndpointRequest(checked)
+      const request = { accountId: account, enabled, description: description ?? undefined, ...rest }
       const created = await connection.webhooks.createWebhookEndpoint(request)
-      return { ...endpointOutput(created.endpoint!), secret: created.secret }
+      return { ...renderEndpoint(created.endpoint!), secret: created.secret }
     },
   )
 
-  does<Fields & { account: number; id: number; url?: string; headers: boolean; filter: boolean }>(
+  addAction<Fields & { account: number; id: number; url?: string; headers: boolean; filter: boolean }>(
     addFields(
-      named(endpoints.command('update').description('change what is given of an endpoint'))
-        .option('--url <url>', 'http or https')
+      addIds(endpoints.command('update').description('change the given fields of an endpoint'))
+        .option('--url <url>', 'the http or https address that receives webhooks')
         .option(
           '--no-headers',
-          'remove all its headers; --header replaces them, its name alone keeps a value',
+          'remove all additional headers (any --header replaces all of them; a name without a value keeps the stored value)',
         )
-        .option('--no-filter', 'remove its filter; any --filter-… replaces it'),
+        .option('--no-filter', 'remove the filter (any --filter-… replaces all of it)'),
     ),
     async ({ webhooks }, { account, id, url, headers, filter, ...fields }) => {
-      const { filter: given = filter ? undefined : {}, ...change } = requestOf(
-        headers ? fields : { ...fields, header: [] },
-      )
-      const request = { accountId: account, endpointId: id, url, ...change, filter: given }
-      return endpointOutput((await webhooks.updateWebhookEndpoint(request)).endpoint!)
+      const given = readFields(headers ? fields : { ...fields, header: {} })
+      const clearing = filter ? {} : { filter: null }
+      const checked = checkFields(UpdateWebhookEndpoint, { ...given, ...clearing, url })
+      const { description: text, ...change } = buildEndpointRequest(checked)
+      const description = text === null ? '' : text
+      const request = { accountId: account, endpointId: id, description, ...change }
+      return renderEndpoint((await webhooks.updateWebhookEndpoint(request)).endpoint!)
     },
   )
 
-  does<{ account: number }>(
+  addAction<{ account: number }>(
     endpoints
       .command('list')
-      .description('every endpoint')
-      .requiredOption('--account <id>', 'the account', id),
+      .description('list all endpoints')
+      .requiredOption('--account <id>', 'the account', parseId),
     async ({ webhooks }, { account }) =>
-      (await webhooks.listWebhookEndpoints({ accountId: account })).endpoints.map(endpointOutput),
+      (await webhooks.listWebhookEndpoints({ accountId: account })).endpoints.map(renderEndpoint),
   )
 
-  addSwitch(endpoints, 'enable', 'send to it again; what was held and is due goes at once')
-  addSwitch(endpoints, 'disable', 'hold what is to be sent to it')
+  addSwitch(endpoints, 'enable', 'enable an endpoint; held deliveries that are due are sent at once')
+  addSwitch(endpoints, 'disable', 'disable an endpoint; its deliveries are held')
 
-  does<{ account: number; id: number }>(
-    named(endpoints.command('delete').description('remove it and cancel what is pending for it')),
+  addAction<{ account: number; id: number }>(
+    addIds(endpoints.command('delete').description('delete an endpoint and cancel its open deliveries')),
     async ({ webhooks }, options) => {
       await webhooks.deleteWebhookEndpoint({ accountId: options.account, endpointId: options.id })
       return { id: options.id, deleted: true }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { type Leadwire, LeadwireProblem } from '@leadwire/client'
+import { isWebUrl } from '@leadwire/contracts'
 import { type Command, InvalidArgumentError } from 'commander'
 import { connectApi } from '../api'
-import { type Api, findApi, isWebUrl } from '../connection'
-import { arrivalOf, fetchDelivery } from '../listen/arrivals'
+import { type Api, findApi } from '../connection'
+import { buildArrival, fetchDelivery } from '../listen/arrivals'
 import { type HandlerOptions, handleArrival } from '../listen/handle-arrival'
 import { readEvents } from '../listen/read-events'
-import { addApiOptions, explain, id, list } from './run'
+import { addApiOptions, explain, parseId, parseList } from './run'
 
 interface Options extends Partial<Api> {
   to?: URL
@@ -16,38 +17,50 @@ interface Options extends Partial<Api> {
   replay?: number
 }
 
-const webUrl = (text: string): URL => {
+const parseUrl = (text: string): URL => {
   if (!isWebUrl(text))
     throw new InvalidArgumentError('It must be an http or https address without credentials.')
   return new URL(text)
 }
 
-const ownSecret = (text: string): string => {
+const checkSecret = (text: string): string => {
   if (Buffer.byteLength(text) < 16) throw new InvalidArgumentError('It must have at least 16 bytes.')
   return text
 }
 
-const HELP = `
-Reads the log of events (GET /manage/events): needs no public address, and leaves no endpoint behind. Goes on through
-lost connections and restarts. The token needs the scope events:read or manage; X-SERVICE-Account-Key needs manage.
+/** Parses event types. Refuses an empty list, because the API would read it as all types. */
+const parseTypes = (text: string): string[] => {
+  const types = parseList(text)
+  if (types.includes(''))
+    throw new InvalidArgumentError('It must be a list of event types such as lead.created,lead.updated.')
+  return types
+}
 
-A forward has 30 seconds. One that fails is shown and not retried: the next event follows. To send it again, start with
+const HELP = `
+Reads the event log (GET /manage/events), so it needs neither a public address nor an endpoint. Continues after lost
+connections and restarts. The token needs the scope events:read or manage. X-SERVICE-Account-Key is sent only with manage.
+
+Forwarding times out after 30 seconds. A failed forward is printed and not retried. To forward an event again, start with
 --from and its webhook-sequence.`
 
-/** Above what a poll of the log takes. */
+/** The timeout of a request. It is longer than a long poll of the event log. */
 const TIMEOUT_MS = 40_000
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
 
-/** `leadwire listen` */
+/** Adds `leadwire listen`. */
 export const addListen = (program: Command): void => {
   addApiOptions(program.command('listen'))
-    .description('print events as the webhooks that they are, verified, and pass them on to a program here')
-    .option('--forward, --to <url>', 'post each webhook to this address', webUrl)
-    .option('--events <types>', 'only these, such as lead.created,lead.updated', list)
-    .option('--secret <secret>', 'what signs; a new one, which is printed, when absent', ownSecret)
-    .option('--from <sequence>', 'begin with this event; with what comes from now on when absent', id)
-    .option('--replay <delivery>', 'print and forward what was sent for a delivery, and end', id)
+    .description('verify and print events as webhooks, and forward them to a program on this machine')
+    .option('--forward, --to <url>', 'post each webhook to this address', parseUrl)
+    .option('--events <types>', 'only these event types, such as lead.created,lead.updated', parseTypes)
+    .option(
+      '--secret <secret>',
+      'the secret for signatures (default: a new one, which is printed)',
+      checkSecret,
+    )
+    .option('--from <sequence>', 'start with this event (default: only new events)', parseId)
+    .option('--replay <delivery>', 'print and forward the webhook of this delivery, and exit', parseId)
     .addHelpText('after', HELP)
     .action(listen)
 }
@@ -62,7 +75,7 @@ const listen = async ({ to: forwardTo, secret, ...options }: Options): Promise<v
   if (!(await handleArrival(arrival, handler))) process.exitCode = 1
 }
 
-/** Undefined for a token that may not see it. */
+/** Fetches the account's API key. Returns undefined if the token may not read it. */
 const fetchAccountKey = async ({ api }: Leadwire): Promise<string | undefined> => {
   try {
     return (await api.GET('/manage/account')).data!.data.api_key
@@ -80,17 +93,18 @@ const follow = async (
 ): Promise<void> => {
   process.stdout.on('error', () => process.exit())
   const accountKey = await fetchAccountKey(leadwire)
-  const begun = () => {
+  const onBegin = () => {
     announce()
-    print(`listening from ${from === undefined ? 'now' : `sequence ${from}`} on; Ctrl-C ends it`)
+    print(`listening from ${from === undefined ? 'now' : `sequence ${from}`}; press Ctrl-C to stop`)
   }
   const report = (line: string, error?: unknown) => print(error ? `${line}: ${explain(error)}` : line)
-  for await (const event of readEvents(leadwire, { from, types, report, begun })) {
-    const arrival = arrivalOf(event, { secret: handler.secret, accountKey })
-    if (arrival) await handleArrival(arrival, handler)
-    else
-      print(
-        `\n${event.type}  lead ${event.lead_reference}  sequence ${event.sequence}  erased, not forwarded`,
-      )
+  for await (const event of readEvents(leadwire, { from, types, report, onBegin })) {
+    const arrival = buildArrival(event, { secret: handler.secret, accountKey })
+    if (arrival) {
+      await handleArrival(arrival, handler)
+    } else {
+      const { type, lead_reference: reference, sequence } = event
+      print(`\n${type}  lead ${reference}  sequence ${sequence}  erased, not forwarded`)
+    }
   }
 }

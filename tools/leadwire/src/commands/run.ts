@@ -10,8 +10,10 @@ interface CommonOptions {
   account?: number
 }
 
-/** Adds `--json` to a command and gives it its work: what it answers is printed, a text as it is. */
-export const does = <Options extends object>(
+/**
+ * Sets the action of a command and adds `--json`. Prints the result of `work`; a string is printed unchanged.
+ */
+export const addAction = <Options extends object>(
   command: Command,
   work: (connection: Connection, options: Options) => Promise<Output | Output[] | string>,
 ): Command =>
@@ -19,79 +21,99 @@ export const does = <Options extends object>(
     const targets = findTargets(process.env)
     const connection = connect(targets)
     try {
-      const answer = await work(connection, options)
-      // An account that does not exist has none of anything, either.
-      if (Array.isArray(answer) && answer.length === 0 && options.account !== undefined)
-        await theAccount(connection, options.account)
-      process.stdout.write(`${typeof answer === 'string' ? answer : render(answer, options)}\n`)
+      const result = await work(connection, options)
+      // Throws not_found if a list is empty because the account does not exist.
+      if (Array.isArray(result) && result.length === 0 && options.account !== undefined)
+        await requireAccount(connection, options.account)
+      process.stdout.write(`${typeof result === 'string' ? result : render(result, options)}\n`)
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code !== 'unavailable') throw error
       const { leads, webhooks } = targets
-      throw new Error(
-        `${error.message} leads-service is expected at ${leads}, webhook-service at ${webhooks}.`,
-      )
+      throw new Error(`${error.message} Check leads-service at ${leads} and webhook-service at ${webhooks}.`)
     } finally {
       await connection.close()
     }
   })
 
-/** Throws not_found: webhook-service does not know which accounts there are. */
-export const theAccount = async ({ accounts }: Connection, accountId: number): Promise<Account> =>
+/**
+ * Returns an account, or throws not_found. Commands that call webhook-service need this check, because
+ * webhook-service has no accounts.
+ */
+export const requireAccount = async ({ accounts }: Connection, accountId: number): Promise<Account> =>
   (await accounts.retrieveAccount({ accountId })).account!
 
-/** Reads an id from the command line. */
-export const id = (text: string): number => {
+interface ListPage<Item> {
+  items: Item[]
+  /** The start of the next page. Undefined on the last page. */
+  nextAfter: number | undefined
+}
+
+/** Returns the items of all pages of a list. */
+export const listAll = async <Item>(
+  listPage: (request: { after: number | undefined; limit: number }) => Promise<ListPage<Item>>,
+): Promise<Item[]> => {
+  const all: Item[] = []
+  let after: number | undefined
+  do {
+    const page = await listPage({ after, limit: 100 })
+    all.push(...page.items)
+    after = page.nextAfter
+  } while (after !== undefined)
+  return all
+}
+
+/** Parses an id from the command line. */
+export const parseId = (text: string): number => {
   const number = Number(text)
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(number) || number < 1)
     throw new InvalidArgumentError('It must be a positive integer.')
   return number
 }
 
-/** Reads an instant: ISO 8601 with an offset, as the API takes it. */
-export const instant = (text: string): string => {
-  const [, day = '-'] =
-    /^((?!0000)\d{4}-\d\d-\d\d)T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? []
-  // Date takes 30 February for 2 March.
-  if (!new Date(day).toJSON()?.startsWith(day) || Number.isNaN(Date.parse(text)))
-    throw new InvalidArgumentError('It must be an instant such as 2026-01-31T09:30:00Z.')
-  // PostgreSQL would round it, the last one of 9999 to the year 10000.
-  return text.replace(/(\.\d{6})\d+/, '$1')
-}
+/** Parses a list whose items are separated by commas. */
+export const parseList = (text: string): string[] => text.split(',').map((item) => item.trim())
 
-/** Reads a list whose items are parted by commas. */
-export const list = (text: string): string[] => text.split(',').map((item) => item.trim())
-
-/** Adds the options that name the API and the account of a token. */
+/** Adds the options for the address of the API and a token. */
 export const addApiOptions = (command: Command): Command =>
   command
-    .option('--url <url>', 'where Leadwire is (LEADWIRE_URL); the stack of npm start when absent')
-    .option('--token <token>', 'a bearer token of the account (LEADWIRE_TOKEN)')
+    .option('--url <url>', 'address of Leadwire (LEADWIRE_URL; default: the stack of npm start)')
+    .option('--token <token>', 'bearer token of the account (LEADWIRE_TOKEN)')
 
-/** An invalid field by the option that gives it, such as --filter-status, or --header X-Key of `headers.X-Key`, where the command has one. */
-const optionOf = (field: string, options: string[]): string => {
-  const whole = `--${field.replaceAll(/[._]/g, '-')}`
-  if (options.includes(whole)) return whole
+/**
+ * Finds the option that sets an invalid field, such as --filter-status for an element of `filter.status`, or
+ * --header X-Key for `headers.X-Key`. Returns the field itself if there is no such option.
+ */
+const findOption = (path: string, options: string[]): string => {
+  const findName = (name: string) => {
+    const option = `--${name.replaceAll(/[._]/g, '-')}`
+    const spellings = [option, option.replace(/s$/, ''), option.replace(/-(id|reference)$/, '')]
+    return spellings.find((spelling) => options.includes(spelling))
+  }
+  const field = path.replace(/\.\d+$/, '')
+  const whole = findName(field)
+  if (whole) return whole
   const [name = '', key] = field.split(/\.(.*)/s)
-  const option = `--${name.replaceAll('_', '-')}`
-  if (options.includes(option)) return option
-  const single = option.replace(/s$/, '')
-  return options.includes(single) ? [single, key].filter(Boolean).join(' ') : field
+  const option = findName(name)
+  return option ? [option, key].filter(Boolean).join(' ') : field
 }
 
-const messageOf = (error: unknown): string => {
+const findMessage = (error: unknown): string => {
   if (!(error instanceof LeadwireProblem)) return error instanceof Error ? error.message : String(error)
-  // Without a response the fetch says why, unless its time was up.
+  // Without a response the error of the fetch has the reason, unless the request timed out.
   if (error.status === 0 && error.cause instanceof Error && error.cause.name !== 'AbortError')
     return error.cause.message
-  return error.kind === 'unauthenticated' ? `The token was refused: ${error.message}` : error.message
+  return error.kind === 'unauthenticated' ? `The token was rejected: ${error.message}` : error.message
 }
 
-/** What went wrong, in the words of the service, every invalid field on a line of its own. `options` are those of the command. */
+const listFieldErrors = (error: unknown): Record<string, string[]> => {
+  if (error instanceof ServiceError) return error.fieldErrors
+  return error instanceof LeadwireProblem ? error.errors : {}
+}
+
+/** Renders an error with a line for each invalid field. `options` are the options of the command. */
 export const explain = (error: unknown, options: string[] = []): string => {
-  const errors =
-    error instanceof ServiceError ? error.fieldErrors : error instanceof LeadwireProblem ? error.errors : {}
-  const lines = Object.entries(errors).map(
-    ([field, messages]) => `  ${optionOf(field, options)}: ${messages.join(' ')}`,
+  const lines = Object.entries(listFieldErrors(error)).map(
+    ([field, messages]) => `  ${findOption(field, options)}: ${messages.join(' ')}`,
   )
-  return printableLines([messageOf(error), ...lines].join('\n'))
+  return printableLines([findMessage(error), ...lines].join('\n'))
 }

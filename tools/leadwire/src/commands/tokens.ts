@@ -1,8 +1,13 @@
-import { oneLine, SCOPES, type Token } from '@leadwire/contracts'
+import { SCOPES, type Token } from '@leadwire/contracts'
+import { CreateToken, listTokenErrors, truncateInstant } from '@leadwire/requests'
 import type { Command } from 'commander'
-import { does, id, instant, list } from './run'
+import { checkFields } from './check-fields'
+import { addAction, listAll, parseId, parseList } from './run'
 
-const tokenOutput = (token: Token) => ({
+const renderCreator = ({ createdByTokenId: id, createdByTokenName: name }: Token) =>
+  id === undefined ? null : { id, name }
+
+const renderToken = (token: Token) => ({
   id: token.id,
   name: token.name,
   scopes: token.scopes,
@@ -16,69 +21,113 @@ const tokenOutput = (token: Token) => ({
   last_used_at: token.lastUsedAt ?? null,
   revoked_at: token.revokedAt ?? null,
   created_at: token.createdAt,
+  created_by: renderCreator(token),
 })
 
-/** `leadwire tokens …` */
-export const addTokens = (program: Command): void => {
-  const tokens = program.command('tokens').description('bearer tokens of an account')
+interface CreateOptions {
+  account: number
+  name: string
+  scopes?: string[]
+  endpoint?: number
+  publishable: boolean
+  origin?: string[]
+  returnUrl?: string
+  honeypot?: string
+  expiresAt?: string
+  test: boolean
+}
 
-  does<{
-    account: number
-    name: string
-    scopes?: string[]
-    endpoint?: number
-    publishable: boolean
-    origin?: string[]
-    returnUrl?: string
-    honeypot?: string
-    expiresAt?: string
-    test: boolean
-  }>(
+const chooseScope = ({ publishable, endpoint }: Pick<CreateOptions, 'publishable' | 'endpoint'>): string => {
+  if (publishable) return 'leads:create'
+  return endpoint === undefined ? 'leads' : 'webhooks'
+}
+
+/** Adds `leadwire tokens …`. */
+export const addTokens = (program: Command): void => {
+  const tokens = program.command('tokens').description('manage bearer tokens of an account')
+
+  addAction<CreateOptions>(
     tokens
       .command('create')
-      .description('make a token; it is shown this once')
-      .requiredOption('--account <id>', 'the account', id)
-      .requiredOption('--name <name>', 'what it is for', oneLine)
-      .option('--scope, --scopes <list>', `of ${SCOPES.join(', ')}; parted by commas (default: leads)`, list)
-      .option('--endpoint <id>', 'the one webhook endpoint that it sees, with the scope webhooks', id)
-      .option('--publishable', 'let it stand in public pages, to create leads alone', false)
+      .description('create a token, which is shown only once')
+      .requiredOption('--account <id>', 'the account', parseId)
+      .requiredOption('--name <name>', 'the purpose of the token')
+      .option('--scope, --scopes <list>', `scopes from ${SCOPES.join(', ')} (default: leads)`, parseList)
+      .option(
+        '--endpoint <id>',
+        'restrict the token to this endpoint; the only scope must be webhooks',
+        parseId,
+      )
+      .option('--publishable', 'make it safe to use in a public page: it can only create leads', false)
       .option(
         '--origin <list>',
-        'the origins of the pages, such as https://www.example.com; parted by commas',
-        list,
+        'for a publishable token: the origins of its pages, such as https://www.example.com',
+        parseList,
       )
-      .option('--return-url <url>', 'where a plain form is sent back to')
-      .option('--honeypot <field>', 'the form field that people leave empty')
-      .option('--expires-at <instant>', 'when it ends, such as 2030-01-01T00:00:00Z', instant)
-      .option('--test', 'make its leads test leads', false),
-    async ({ accounts, webhooks }, { account: accountId, endpoint: endpointId, name, test, ...options }) => {
-      const { expiresAt, publishable, origin: origins = [], returnUrl, honeypot } = options
-      if (publishable !== origins.length > 0) throw new Error('--publishable and --origin go together.')
-      const scope = publishable ? 'leads:create' : endpointId === undefined ? 'leads' : 'webhooks'
-      const { scopes = [scope] } = options
+      .option('--return-url <url>', 'for a publishable token: the page shown after a plain form was sent')
+      .option(
+        '--honeypot <field>',
+        'for a publishable token: a hidden form field; a form with a value in it creates a spam lead',
+      )
+      .option('--expires-at <instant>', 'the expiry, such as 2030-01-01T00:00:00Z (default: never)')
+      .option('--test', 'mark the leads that the token creates as test leads', false),
+    async ({ accounts, webhooks }, { account: accountId, ...options }) => {
+      const fields = checkFields(
+        CreateToken,
+        {
+          name: options.name,
+          scopes: options.scopes ?? [chooseScope(options)],
+          endpoint_id: options.endpoint,
+          publishable: options.publishable,
+          origins: options.origin,
+          return_url: options.returnUrl,
+          honeypot: options.honeypot,
+          expires_at: options.expiresAt,
+          test: options.test,
+        },
+        listTokenErrors,
+      )
+      const { endpoint_id: endpointId, expires_at: expiresAt } = fields
       if (endpointId !== undefined) await webhooks.retrieveWebhookEndpoint({ accountId, endpointId })
-      const published = { origins, returnUrl, honeypot }
-      const request = { accountId, name, scopes, test, expiresAt, endpointId, ...published }
-      const { token, secret } = await accounts.createToken(request)
-      return { ...tokenOutput(token!), token: secret }
+      const { token, secret } = await accounts.createToken({
+        accountId,
+        endpointId,
+        name: fields.name,
+        scopes: fields.scopes!,
+        test: fields.test!,
+        expiresAt: expiresAt && truncateInstant(expiresAt),
+        origins: fields.origins ?? [],
+        returnUrl: fields.return_url,
+        honeypot: fields.honeypot,
+      })
+      return { ...renderToken(token!), token: secret }
     },
   )
 
-  does<{ account: number }>(
-    tokens.command('list').description('every token').requiredOption('--account <id>', 'the account', id),
-    async ({ accounts }, { account }) =>
-      (await accounts.listTokens({ accountId: account })).tokens.map(tokenOutput),
+  addAction<{ account: number }>(
+    tokens
+      .command('list')
+      .description('list all tokens')
+      .requiredOption('--account <id>', 'the account', parseId),
+    async ({ accounts }, { account }) => {
+      const tokens = await listAll(async (request) => {
+        const page = await accounts.listTokens({ accountId: account, ...request })
+        return { items: page.tokens, nextAfter: page.nextAfter }
+      })
+      return tokens.map(renderToken)
+    },
   )
 
-  does<{ account: number; id: number }>(
+  addAction<{ account: number; id: number; cascade: boolean }>(
     tokens
       .command('revoke')
-      .description('revoke a token, everywhere within a second')
-      .requiredOption('--account <id>', 'the account', id)
-      .requiredOption('--id <id>', 'the token', id),
-    async ({ accounts }, options) => {
-      const { token } = await accounts.revokeToken({ accountId: options.account, tokenId: options.id })
-      return tokenOutput(token!)
+      .description('revoke a token; it stops working everywhere within a second')
+      .requiredOption('--account <id>', 'the account', parseId)
+      .requiredOption('--id <id>', 'the token', parseId)
+      .option('--cascade', 'also revoke the tokens, portal links and calendars that it created', false),
+    async ({ accounts }, { account: accountId, id: tokenId, cascade }) => {
+      const { token } = await accounts.revokeToken({ accountId, tokenId, cascade })
+      return renderToken(token!)
     },
   )
 }

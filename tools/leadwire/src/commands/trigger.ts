@@ -6,7 +6,7 @@ import { type Api, findApi } from '../connection'
 import { render } from '../output'
 import { addApiOptions } from './run'
 
-/** Its status makes it a test lead. */
+/** The status `test` makes this lead a test lead. */
 const LEAD: CreateLeadRequest = {
   name: 'Test of leadwire trigger',
   first_name: 'Test',
@@ -22,54 +22,60 @@ const DAY_MS = 86_400_000
 
 const day = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'Europe/London',
-  ...{ day: '2-digit', month: '2-digit', year: 'numeric' },
+  day: '2-digit',
+  month: '2-digit',
+  year: 'numeric',
 })
 
-/** Tomorrow at ten, for the first user of the account; for a new one where there is none. */
-const entry = async ({ api }: Leadwire): Promise<ScheduleRequest> => {
+/**
+ * Builds an appointment or callback for tomorrow at ten, for the first user of the account. Creates a user if
+ * there is none.
+ */
+const buildEntry = async ({ api }: Leadwire): Promise<ScheduleRequest> => {
   const [first] = (await api.GET('/manage/users')).data!.data
   const user = { email: 'test@example.com', name: 'Test of leadwire trigger' }
   const { id } = first ?? (await api.POST('/manage/users', { body: user })).data!.data
   return { user_id: id, date: `${day.format(Date.now() + DAY_MS)} 10:00`, notify: false }
 }
 
-const appointmentOf = async (leadwire: Leadwire, reference: string): Promise<number> =>
-  (await leadwire.leads.scheduleAppointment(reference, await entry(leadwire))).id
+const scheduleAppointment = async (leadwire: Leadwire, reference: string): Promise<number> =>
+  (await leadwire.leads.scheduleAppointment(reference, await buildEntry(leadwire))).id
 
-const callbackOf = async (leadwire: Leadwire, reference: string): Promise<number> =>
-  (await leadwire.leads.scheduleCallback(reference, await entry(leadwire))).id
+const scheduleCallback = async (leadwire: Leadwire, reference: string): Promise<number> =>
+  (await leadwire.leads.scheduleCallback(reference, await buildEntry(leadwire))).id
 
 const LATER = { date: `${day.format(Date.now() + 2 * DAY_MS)} 10:00` }
 
-/** What causes an event for a lead that was just created, of each type that can be triggered. */
+/** The operation on a new lead that causes the event, for each event type. */
 const causes: Partial<Record<LeadEventType, (leadwire: Leadwire, reference: string) => Promise<unknown>>> = {
   'lead.created': async () => undefined,
   'lead.updated': ({ leads }, reference) => leads.update(reference, { value: 1 }),
-  'appointment.scheduled': appointmentOf,
-  'callback.scheduled': callbackOf,
+  'appointment.scheduled': scheduleAppointment,
+  'callback.scheduled': scheduleCallback,
   'appointment.rescheduled': async (leadwire, reference) =>
-    leadwire.leads.rescheduleAppointment(reference, await appointmentOf(leadwire, reference), LATER),
+    leadwire.leads.rescheduleAppointment(reference, await scheduleAppointment(leadwire, reference), LATER),
   'appointment.cancelled': async (leadwire, reference) =>
-    leadwire.leads.cancelAppointment(reference, await appointmentOf(leadwire, reference)),
+    leadwire.leads.cancelAppointment(reference, await scheduleAppointment(leadwire, reference)),
   'callback.rescheduled': async (leadwire, reference) =>
-    leadwire.leads.rescheduleCallback(reference, await callbackOf(leadwire, reference), LATER),
+    leadwire.leads.rescheduleCallback(reference, await scheduleCallback(leadwire, reference), LATER),
   'callback.cancelled': async (leadwire, reference) =>
-    leadwire.leads.cancelCallback(reference, await callbackOf(leadwire, reference)),
+    leadwire.leads.cancelCallback(reference, await scheduleCallback(leadwire, reference)),
   'attachment.added': ({ leads }, reference) =>
     leads.attach(reference, {
-      ...{ name: 'Test of leadwire trigger', fileName: 'test.txt' },
+      name: 'Test of leadwire trigger',
+      fileName: 'test.txt',
       content: new Blob(['A test of leadwire trigger.\n']),
     }),
   'lead.erased': ({ api }, reference) =>
     api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
-  // The event is of the second lead.
+  // Creates a second lead with the same customer, which gets the event.
   'lead.duplicate_suspected': ({ leads }) => leads.create(LEAD),
 }
 
-/** `leadwire trigger` */
+/** Adds `leadwire trigger`. */
 export const addTrigger = (program: Command): void => {
   addApiOptions(program.command('trigger'))
-    .description('create a test lead, and with it an event of a type')
+    .description('create a test lead and cause an event of this type')
     .addArgument(new Argument('<event>').choices(Object.keys(causes)))
     .option('--json', 'print JSON', false)
     .action(async (event: LeadEventType, options: Partial<Api> & { json: boolean }) => {

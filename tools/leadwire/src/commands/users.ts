@@ -1,48 +1,70 @@
-import { oneLine, type User } from '@leadwire/contracts'
+import type { User } from '@leadwire/contracts'
+import { CreateUser, UpdateUser } from '@leadwire/requests'
 import type { Command } from 'commander'
-import { does, id } from './run'
+import { checkFields } from './check-fields'
+import { addAction, listAll, parseId } from './run'
 
-const userOutput = ({ id, email, name, createdAt, removedAt }: User) => ({
-  ...{ id, email, name },
+const renderUser = ({ id, email, name, createdAt, removedAt }: User) => ({
+  id,
+  email,
+  name,
   created_at: createdAt,
   removed_at: removedAt ?? null,
 })
 
-const named = (command: Command) =>
-  command.requiredOption('--account <id>', 'the account', id).requiredOption('--id <id>', 'the user', id)
+const addIds = (command: Command) =>
+  command
+    .requiredOption('--account <id>', 'the account', parseId)
+    .requiredOption('--id <id>', 'the user', parseId)
 
-/** `leadwire users …` */
+/** Adds `leadwire users …`. */
 export const addUsers = (program: Command): void => {
-  const users = program.command('users').description('people leads and appointments are assigned to')
+  const users = program
+    .command('users')
+    .description('manage users, to whom leads and appointments are assigned')
 
-  does<{ account: number; email: string; name: string }>(
+  addAction<{ account: number; email: string; name: string }>(
     users
       .command('create')
-      .description('make a user')
-      .requiredOption('--account <id>', 'the account', id)
-      .requiredOption('--email <email>', 'the e-mail address, once per account')
-      .requiredOption('--name <name>', 'the full name', oneLine),
-    async ({ accounts }, { account, email, name }) =>
-      userOutput((await accounts.createUser({ accountId: account, email, name })).user!),
+      .description('create a user')
+      .requiredOption('--account <id>', 'the account', parseId)
+      .requiredOption('--email <email>', 'the e-mail address, unique in the account')
+      .requiredOption('--name <name>', 'the full name'),
+    async ({ accounts }, { account: accountId, email, name }) => {
+      const fields = checkFields(CreateUser, { email, name })
+      return renderUser((await accounts.createUser({ accountId, ...fields })).user!)
+    },
   )
 
-  does<{ account: number }>(
-    users.command('list').description('every user').requiredOption('--account <id>', 'the account', id),
-    async ({ accounts }, { account }) =>
-      (await accounts.listUsers({ accountId: account })).users.map(userOutput),
+  addAction<{ account: number }>(
+    users
+      .command('list')
+      .description('list all users')
+      .requiredOption('--account <id>', 'the account', parseId),
+    async ({ accounts }, { account }) => {
+      const users = await listAll(async (request) => {
+        const page = await accounts.listUsers({ accountId: account, ...request })
+        return { items: page.users, nextAfter: page.nextAfter }
+      })
+      return users.map(renderUser)
+    },
   )
 
-  does<{ account: number; id: number; email?: string; name?: string }>(
-    named(users.command('update').description('change what is given of a user'))
-      .option('--email <email>', 'the e-mail address, once per account')
-      .option('--name <name>', 'the full name', oneLine),
-    async ({ accounts }, { account, id, email, name }) =>
-      userOutput((await accounts.updateUser({ accountId: account, userId: id, email, name })).user!),
+  addAction<{ account: number; id: number; email?: string; name?: string }>(
+    addIds(users.command('update').description('change the given fields of a user'))
+      .option('--email <email>', 'the e-mail address, unique in the account')
+      .option('--name <name>', 'the full name'),
+    async ({ accounts }, { account: accountId, id: userId, email, name }) => {
+      const fields = checkFields(UpdateUser, { email, name })
+      return renderUser((await accounts.updateUser({ accountId, userId, ...fields })).user!)
+    },
   )
 
-  does<{ account: number; id: number }>(
-    named(users.command('remove').description('assign nothing more to a user, and free the e-mail address')),
+  addAction<{ account: number; id: number }>(
+    addIds(
+      users.command('remove').description('remove a user from new assignments, and free the e-mail address'),
+    ),
     async ({ accounts }, { account, id }) =>
-      userOutput((await accounts.removeUser({ accountId: account, userId: id })).user!),
+      renderUser((await accounts.removeUser({ accountId: account, userId: id })).user!),
   )
 }

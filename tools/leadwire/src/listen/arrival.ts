@@ -1,15 +1,15 @@
 import { verify, verifyStandard } from '@leadwire/webhook-receiver'
 import { printable, printableLines } from '../output'
 
-/** A webhook as it is sent. */
+/** A webhook as an attempt would send it. */
 export interface Arrival {
   at: Date
-  /** Name, value, name, value … */
+  /** Alternating names and values. */
   rawHeaders: string[]
   body: Buffer
 }
 
-/** What is wrong with either signature; empty when both verify. */
+/** Returns the errors of the two signatures, or an empty list if both are valid. */
 export const verifyArrival = ({ at, rawHeaders, body }: Arrival, secret: string): string[] => {
   const service = verify(body, rawHeaders, secret)
   const standard = verifyStandard(body, rawHeaders, secret, { now: at })
@@ -19,7 +19,7 @@ export const verifyArrival = ({ at, rawHeaders, body }: Arrival, secret: string)
   ]
 }
 
-/** The lines an arrival is printed as. `outcome` says what became of it, where it was passed on. */
+/** Renders an arrival as lines. `outcome` is the result of forwarding it, if it was forwarded. */
 export const describe = (
   { at, rawHeaders, body }: Arrival,
   errors: string[],
@@ -28,8 +28,8 @@ export const describe = (
   const verdict = errors.length === 0 ? 'yes' : `no (${errors.join(', ')})`
   const json: unknown = JSON.parse(body.toString())
   const head = [
-    [at.toISOString(), ...subjectOf(json), `verified: ${verdict}`].join('  '),
-    ...pairs(rawHeaders).map(([header, value]) => `  ${header}: ${value}`),
+    [at.toISOString(), ...listSubject(json), `verified: ${verdict}`].join('  '),
+    ...listPairs(rawHeaders).map(([header, value]) => `  ${header}: ${value}`),
     ...(outcome === undefined ? [] : [`  ${outcome}`]),
   ]
   return [...head.map(printable), printableLines(JSON.stringify(json, null, 2)).replace(/^/gm, '  ')].join(
@@ -37,7 +37,7 @@ export const describe = (
   )
 }
 
-const pairs = (flat: string[]): [string, string][] =>
+const listPairs = (flat: string[]): [string, string][] =>
   flat.flatMap((name, index) => (index % 2 === 0 ? [[name, flat[index + 1] ?? '']] : []))
 
 interface Body {
@@ -45,8 +45,8 @@ interface Body {
   data?: { reference?: unknown; lead_reference?: unknown; name?: unknown; status?: unknown } | null
 }
 
-/** What a body is about. Lead Created alone has no type. */
-const subjectOf = (json: unknown): string[] => {
+/** Returns the type of an event and the main facts about its lead. A body without a type is Lead Created. */
+const listSubject = (json: unknown): string[] => {
   const { type = 'lead.created', data } = (json ?? {}) as Body
   if (!data) return []
   const reference = data.lead_reference ?? data.reference

@@ -5,7 +5,9 @@ import type { Arrival } from './arrival'
 
 export type Event = components['schemas']['Event']
 
-/** As an attempt of now with this secret sends it. Null stands for what each attempt makes. */
+/**
+ * Signs a webhook as an attempt at this moment would. Computes the headers whose values are null in `known`.
+ */
 const sign = (known: Record<string, string | null>, body: Buffer, secret: string): Arrival => {
   const at = new Date()
   const stamp = { id: known['webhook-id']!, timestamp: String(Math.floor(at.getTime() / 1000)) }
@@ -16,15 +18,18 @@ const sign = (known: Record<string, string | null>, body: Buffer, secret: string
     'webhook-signature': standardSignature(body, stamp, secret),
     traceparent: newTraceparent(),
   }
-  // The API shows no values of an endpoint's own headers.
+  // Omits the endpoint's additional headers, whose values the API does not show.
   const rawHeaders = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === 'string' ? [name, value] : [],
   )
   return { at, rawHeaders, body }
 }
 
-/** The webhook of an event; undefined when its lead was erased. Without a key its header is left out. */
-export const arrivalOf = (
+/**
+ * Builds the webhook of an event. Returns undefined if its lead was erased. Without `accountKey`, omits
+ * X-SERVICE-Account-Key.
+ */
+export const buildArrival = (
   { id, sequence, lead_version, body }: Event,
   { secret, accountKey }: { secret: string; accountKey: string | undefined },
 ): Arrival | undefined => {
@@ -43,10 +48,10 @@ export const arrivalOf = (
   return sign(headers, Buffer.from(JSON.stringify(body)), secret)
 }
 
-/** What was sent for a delivery. */
+/** Fetches the webhook of a delivery. Throws if its lead was erased. */
 export const fetchDelivery = async ({ api }: Leadwire, id: number, secret: string): Promise<Arrival> => {
   const found = await api.GET('/manage/deliveries/{id}', { params: { path: { id } } })
   const { request } = found.data!.data
-  if (!request) throw new Error(`Delivery ${id} has nothing to send any more: its lead was erased.`)
+  if (!request) throw new Error(`Delivery ${id} has no content: its lead was erased.`)
   return sign(request.headers, Buffer.from(request.body), secret)
 }

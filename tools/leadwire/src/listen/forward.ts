@@ -2,12 +2,12 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Arrival } from './arrival'
 
-/** Longer than a delivery has: the program may stand at a breakpoint. */
+/** Longer than the timeout of a delivery, because the program may be stopped at a breakpoint. */
 const TIMEOUT_MS = 30_000
 
 /**
- * Posts a webhook to `url`: its bytes, its headers in their order and case. Redirects are answers. Resolves with the status; rejects
- * with what the network threw, or when the time is up.
+ * Posts a webhook to `url` with its exact bytes and its headers in their order and case. Does not follow
+ * redirects. Resolves to the status. Rejects with an error of the network, or after 30 seconds.
  */
 export const forward = async ({ rawHeaders, body }: Arrival, url: URL): Promise<number> => {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp

@@ -3,35 +3,43 @@ import { type Leadwire, LeadwireProblem } from '@leadwire/client'
 import type { Event } from './arrivals'
 
 interface Options {
-  /** The sequence to begin with; what comes from now on when absent. */
+  /** The sequence number to begin with. Without it only new events are read. */
   from: number | undefined
   types: string[] | undefined
-  /** What becomes of it, and the error where there was one. */
+  /** Called with a line about the state of the connection, and the error if there was one. */
   report(line: string, error?: unknown): void
 }
 
-/** Of the API; `connectApi` must wait longer. */
+/** The wait of a long poll. The timeout of the client must be longer. */
 const WAIT_SECONDS = 25
 const RETRY_MS = 1000
 
-/** Without a response, or one that another attempt may change. */
+/** Whether another attempt may succeed. */
 const isTemporary = ({ status }: LeadwireProblem) => status === 0 || status === 429 || status >= 500
 
+/** Returns an error after which reading can continue. Throws any other error. */
+const requireRecoverable = (error: unknown): LeadwireProblem => {
+  if (error instanceof LeadwireProblem && (error.oldestCursor || isTemporary(error))) return error
+  throw error
+}
+
 /**
- * The log of the account, without end; `begun` is called when its place is known. Continues through whatever passes, and with the oldest
- * event when its place is gone. Throws for all else, and for whatever fails before it has begun.
+ * Reads the account's event log without end. Calls `onBegin` after the first page. Afterwards retries after
+ * temporary errors, and continues with the oldest event if the cursor has expired. Throws any other error.
  */
 export async function* readEvents(
   { api }: Leadwire,
-  { from, types, report, begun }: Options & { begun(): void },
+  { from, types, report, onBegin }: Options & { onBegin(): void },
 ): AsyncGenerator<Event> {
-  const read = async (place: { after: string; wait?: number } | { from_sequence: number }) => {
-    const query = { ...place, ...(types && { types: types.join() }), limit: 100 }
+  const read = async (start: { after: string; wait?: number } | { from_sequence: number }) => {
+    const query = { ...start, ...(types && { types: types.join() }), limit: 100 }
     return (await api.GET('/manage/events', { params: { query } })).data!
   }
   let page = await read(from === undefined ? { after: 'now' } : { from_sequence: from })
-  begun()
-  for (let after = page.next_cursor, isConnected = true; ; ) {
+  onBegin()
+  let after = page.next_cursor
+  let isConnected = true
+  for (;;) {
     yield* page.data
     try {
       page = await read({ after, wait: WAIT_SECONDS })
@@ -39,15 +47,14 @@ export async function* readEvents(
       if (!isConnected) report('connected again')
       isConnected = true
     } catch (error) {
-      if (!(error instanceof LeadwireProblem)) throw error
+      const { oldestCursor } = requireRecoverable(error)
       page = { data: [], next_cursor: after }
-      if (error.oldestCursor) {
-        report('continuing with the oldest event that is kept; others may be missing', error)
-        after = error.oldestCursor
+      if (oldestCursor) {
+        report('continuing with the oldest event that is kept; earlier events may be missing', error)
+        after = oldestCursor
         continue
       }
-      if (!isTemporary(error)) throw error
-      if (isConnected) report('trying again each second', error)
+      if (isConnected) report('retrying every second', error)
       isConnected = false
       await pause(RETRY_MS)
     }

@@ -1,56 +1,58 @@
 import { pipeline, type Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { ClaimedImport } from '@leadwire/contracts'
-import { ServiceError, whenValid } from '@leadwire/service-kit'
+import { type ClaimedImport, isInvisible, oneLine } from '@leadwire/contracts'
+import { addErrors, type Body, labelField, listTextErrors } from '@leadwire/requests'
+import { type FieldErrors, ServiceError, whenValid } from '@leadwire/service-kit'
 import type { TSchema } from '@sinclair/typebox'
 import { CsvError, type Info, type Options, parse } from 'csv-parse'
 import { parse as parseSync } from 'csv-parse/sync'
 import { LEAD_FIELDS, unguarded } from '../../exports/lead-csv'
-import { VisitorLead } from '../../leads/visitor-lead'
-import type { Body } from '../../validation/checker'
-import { textErrors } from '../../validation/text-errors'
-import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
+import { IMPORT_FIELDS } from '../../leads/lead-rows'
+import { VisitorLeadBody } from '../../leads/visitor-lead'
+import type { IgnoredColumns } from './ignored-columns'
+import { readBoolean, readInteger } from './read-cell'
+import {
+  exportedFields,
+  FIELDS,
+  isReportColumn,
+  keepLetters,
+  LONGEST_NAME,
+  MAX_ROW_BYTES,
+  type Row,
+  UnreadableFile,
+} from './rows'
 
-/** How rows are read: RFC 4180, and what spreadsheets write. */
+/** How rows are parsed: RFC 4180, and the variants that spreadsheets write. */
 const CSV = {
-  // The parser itself would expect the end of the first line at all lines.
+  // Lets each line have any of these endings. By default all lines must end like the first line.
   record_delimiter: ['\r\n', '\n', '\r'],
   skip_records_with_empty_values: true,
-  // Ten times as fast for lines without even a comma.
+  // Skips lines without any character ten times as fast as `skip_records_with_empty_values` does.
   skip_empty_lines: true,
   relax_column_count: true,
   relax_quotes: true,
   max_record_size: MAX_ROW_BYTES,
 } satisfies Options
 
-// Of several with as many known columns, the first counts.
+// If several delimiters give the same number of known columns, the first one wins.
 const DELIMITERS = [',', ';', '\t', '|']
 
-// As many as a sheet of Excel has. They are kept with the import, and stored again with each batch of its rows.
+// As many columns as an Excel sheet can have. Bounded, because the columns are stored again with each batch
+// of rows.
 const MAX_COLUMNS = 16_384
 
-// Longer than any name of ours. Normalising a megabyte of accents takes a minute.
-const LONGEST_NAME = 255
-
-const lettersOf = (name: string) =>
-  name
-    .slice(0, LONGEST_NAME)
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}]/gu, '')
-
-// An export has a customer's fields by the name `customer.email`.
-const FIELD_OF = new Map(
+// Includes the names of a customer's fields in an export, such as `customer.email`.
+const FIELDS_BY_LETTERS = new Map(
   FIELDS.flatMap((field) => [
-    [lettersOf(field), field] as const,
-    ...(LEAD_FIELDS.includes(field) ? [] : [[lettersOf(`customer.${field}`), field] as const]),
+    [keepLetters(field), field] as const,
+    ...(LEAD_FIELDS.includes(field) ? [] : [[keepLetters(`customer.${field}`), field] as const]),
   ]),
 )
 
 const ATTRIBUTE = /^attributes\.[a-z][a-z0-9_]{0,39}$/
 
-/** `Attributes.UTM Source` is `attributes.utm_source`. */
-const attributeOf = (name: string): string | undefined =>
+/** Returns the attribute field of a column: `attributes.utm_source` for `Attributes.UTM Source`. */
+const findAttribute = (name: string): string | undefined =>
   ATTRIBUTE.exec(
     name
       .trim()
@@ -58,72 +60,109 @@ const attributeOf = (name: string): string | undefined =>
       .replace(/[\s-]+/g, '_'),
   )?.[0]
 
-/** The field of each column, by the letters of its name, or `attributes.KEY`; undefined for an unknown column. */
-const fieldsOf = (columns: string[]) =>
-  columns.map((name) => attributeOf(name.slice(0, LONGEST_NAME)) ?? FIELD_OF.get(lettersOf(name)))
+/**
+ * Returns the field of each column: the field with the same letters, or `attributes.KEY`. Undefined for an
+ * unknown column.
+ */
+const findFields = (columns: string[]) =>
+  columns.map(
+    (name) => findAttribute(name.slice(0, LONGEST_NAME)) ?? FIELDS_BY_LETTERS.get(keepLetters(name)),
+  )
 
-const countFields = (columns: string[]) => fieldsOf(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
+const countFields = (columns: string[]) => findFields(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
 
-// With the wrong delimiter, quotes may have no end.
-const columnsOf = (head: Buffer, options: Options): string[] =>
+// Returns no columns if parsing fails: with a wrong delimiter, a quoted cell may have no end.
+const parseColumns = (head: Buffer, options: Options): string[] =>
   whenValid(() => parseSync(head, { ...CSV, ...options, to: 1 })[0]) ?? []
 
-/** Why every row below a header would be refused. */
+/** Returns why all rows below a header would be refused, or undefined. */
 const headerError = (columns: string[]): string | undefined => {
   if (columns.length > MAX_COLUMNS)
-    return `The header has ${columns.length} columns, and may have ${MAX_COLUMNS}.`
-  // Its letters alone would be known.
+    return `The header has ${columns.length} columns. It may have at most ${MAX_COLUMNS}.`
+  // Refuses NULs, because a name with NULs would still match a field: only the letters are compared.
   if (columns.some((name) => name.includes('\0')))
-    return 'The header has a NUL, as UTF-16 has where its byte order mark is missing.'
-  const fields = fieldsOf(columns).filter((field) => field !== undefined)
-  if (fields.length === 0) return `The first row has no known column. There are: ${FIELDS.join(', ')}.`
+    return 'The header contains NUL characters. Save the file as UTF-8, or as UTF-16 with a byte order mark.'
+  const fields = findFields(columns).filter((field) => field !== undefined)
+  if (fields.length === 0) return `The first row has no known column. Known columns: ${FIELDS.join(', ')}.`
   const twice = fields.find((field, index) => fields.indexOf(field) < index)
   if (twice !== undefined) return `The header has the column ${twice} twice.`
-  // A lead that is there may be changed with less.
+  // A row with an external id may update a lead with fewer fields.
   if (fields.includes('external_id')) return undefined
-  const missing = VisitorLead.required!.filter((field) => !fields.includes(field))
-  return missing.length > 0 ? `The header lacks what each row must have: ${missing.join(', ')}.` : undefined
+  const missing = VisitorLeadBody.required!.filter((field) => !fields.includes(field))
+  return missing.length > 0 ? `The header lacks required columns: ${missing.join(', ')}.` : undefined
+}
+
+/**
+ * Adds the unknown columns to `ignored`. Called for a refused header too, because a missing field may be in
+ * the file under another name.
+ */
+const addUnknown = (columns: string[], ignored: IgnoredColumns): void => {
+  const fields = findFields(columns)
+  for (const [index, column] of columns.entries())
+    if (fields[index] === undefined && !isReportColumn(column)) ignored.add(column)
+}
+
+/**
+ * Adds the columns without a name that have a value in a row. Columns without any value are common:
+ * spreadsheets write them after the last column.
+ */
+const addUnnamed = (unnamed: number[], cells: string[], ignored: IgnoredColumns): void => {
+  for (const index of unnamed) if (!isInvisible(cells[index] ?? '')) ignored.add(`column ${index + 1}`)
 }
 
 type CsvHeader = Pick<ClaimedImport, 'delimiter' | 'columns'>
 
 /**
- * Reads the header of a CSV file that starts with `head`. It is on the line `from_line`, because Excel may write `sep=;` before it. The
- * delimiter is the one with the most known columns.
+ * Reads the header of a CSV file that starts with `head`. Chooses the delimiter that gives the most known
+ * columns. The header is on the line `from_line`: Excel may write `sep=;` before the header.
  */
 const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
   const named = /^"?sep=(.)"?[\r\n]/i.exec(head.toString('latin1', 0, 16))?.[1]
   const from_line = named ? 2 : 1
   const [best] = (named ? [named] : DELIMITERS)
-    .map((delimiter) => ({ delimiter, from_line, columns: columnsOf(head, { delimiter, from_line }) }))
+    .map((delimiter) => ({ delimiter, from_line, columns: parseColumns(head, { delimiter, from_line }) }))
     .toSorted((a, b) => countFields(b.columns) - countFields(a.columns))
-  const error = headerError(best!.columns)
-  if (error !== undefined) throw new UnreadableFile(error)
   return best!
 }
 
-const PROPERTIES: Record<string, TSchema> = VisitorLead.properties
+const PROPERTIES: Record<string, TSchema> = IMPORT_FIELDS
 
-/** Spreadsheets write TRUE, and 1500.00 where a column shows decimals. A list is JSON. */
-const cellValue = (field: string, cell: string): unknown => {
+/**
+ * Returns the value of a cell in the type of its field. Undefined for an unreadable integer or boolean.
+ * Throws invalid for malformed JSON.
+ */
+const readCell = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
-  if (type === 'boolean') return cell.toLowerCase()
-  if (type !== 'array' && type !== 'object')
-    return type === 'integer' ? cell.trim().replace(/^(-?\d+)\.0+$/, '$1') : cell
+  if (type === 'string' || isInvisible(cell)) return cell
+  if (type === 'boolean') return readBoolean(cell)
+  if (type === 'integer') return readInteger(cell)
   try {
-    return cell.trim() === '' ? undefined : JSON.parse(cell)
+    return JSON.parse(cell)
   } catch (cause) {
     throw new ServiceError('invalid', `The ${field} must be JSON.`, { cause })
   }
 }
 
-/** The fields of a row. Like a form, CSV has only text. */
-const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
+const SHOWN_CHARACTERS = 40
+
+const cellError = (field: string, cell: string): string => {
+  const isInteger = PROPERTIES[field]!['type'] === 'integer'
+  const rule = isInteger ? 'must be an integer, such as 4500.' : 'field must be true or false.'
+  const shown = [...oneLine(cell.trim())].slice(0, SHOWN_CHARACTERS).join('')
+  return `The ${labelField(field)} ${rule} The cell has "${shown}".`
+}
+
+/** Returns the fields of a row, marked as a form, because CSV has only text. Throws invalid. */
+const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
   if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
-    throw new ServiceError('invalid', `The row has ${cells.length} cells, and the header ${fields.length}.`)
+    throw new ServiceError(
+      'invalid',
+      `The row has ${cells.length} cells, but the header has ${fields.length}.`,
+    )
   const given: Record<string, unknown> = {}
   const lists: string[] = []
   const attributes: Record<string, string> = {}
+  const errors: FieldErrors = {}
   for (const [index, field] of fields.entries()) {
     if (field === undefined || cells[index] === undefined) continue
     const cell = unguarded(cells[index])
@@ -131,17 +170,24 @@ const bodyOf = (fields: (string | undefined)[], cells: string[]): Body => {
       attributes[field.slice('attributes.'.length)] = cell
       continue
     }
-    given[field] = cellValue(field, cell)
-    // The options of items are read from the text of the JSON.
-    if (Array.isArray(given[field])) lists.push(`${JSON.stringify(field)}:${cell}`)
+    const value = readCell(field, cell)
+    if (value === undefined) errors[field] = [cellError(field, cell)]
+    else given[field] = value
+    // Keeps the source text of lists, because the options of quote items are read from the text.
+    if (Array.isArray(value)) lists.push(`${JSON.stringify(field)}:${cell}`)
   }
   if (Object.keys(attributes).length > 0)
     given['attributes'] = { ...(given['attributes'] as object | undefined), ...attributes }
   const json = lists.length > 0 ? { json: `{${lists.join()}}` } : {}
-  return { fields: exportedFields(given), form: true, ...json, errors: textErrors(given) }
+  return {
+    fields: exportedFields(given),
+    form: true,
+    ...json,
+    errors: addErrors(listTextErrors(given), errors),
+  }
 }
 
-/** The first bytes of a stream, as many as a row may have, and the whole stream. */
+/** Returns the first MAX_ROW_BYTES of a stream, and an iterator over the whole stream. */
 const withHead = async (bytes: Readable) => {
   const head: Buffer[] = []
   const rest: AsyncIterableIterator<Buffer> = bytes[Symbol.asyncIterator]()
@@ -160,8 +206,9 @@ const withHead = async (bytes: Readable) => {
 const PIECE = 4096
 
 /**
- * The same bytes in small pieces, and an iteration of the event loop before each. The parser needs up to 70 µs for a blank row of commas: what a
- * socket delivers at once kept other requests waiting for half a minute.
+ * Yields the bytes in small pieces, each after an iteration of the event loop, so that other requests can
+ * run. The parser needs up to 70 µs for a blank row of commas. Without the pieces, the bytes that a socket
+ * delivered at once delayed other requests by half a minute.
  */
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks)
@@ -172,30 +219,47 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * The rows of a CSV file whose bytes start at `position`. At 0 the header is read first, and written to `header`. Throws UnreadableFile.
+ * Yields the rows of a CSV file whose bytes start at `position`. At position 0 it first reads the header,
+ * writes it to `header`, and adds the unknown columns to `ignored`. Throws UnreadableFile.
  */
-export async function* csvRows(bytes: Readable, position: number, header: CsvHeader): AsyncGenerator<Row> {
+export async function* csvRows(
+  bytes: Readable,
+  position: number,
+  { header, ignored }: { header: CsvHeader; ignored: IgnoredColumns },
+): AsyncGenerator<Row> {
   let chunks: AsyncIterable<Buffer> = bytes
   let start: Options = {}
   if (position === 0) {
     const { head, all } = await withHead(bytes)
     const { columns, delimiter, from_line } = readHeader(head)
+    addUnknown(columns, ignored)
+    const error = headerError(columns)
+    if (error !== undefined) throw new UnreadableFile(error)
     Object.assign(header, { columns, delimiter })
     chunks = all
-    // The first record is the header.
+    // Skips the first record, which is the header.
     start = { from_line, from: 2 }
   }
-  const fields = fieldsOf(header.columns)
+  const fields = findFields(header.columns)
+  const unnamed = header.columns.flatMap((name, index) => (isInvisible(name) ? [index] : []))
   const parser = parse({ ...CSV, ...start, info: true, delimiter: header.delimiter })
-  // The parser throws the errors of the pipeline.
+  // Ignores errors here, because the parser throws the errors of the pipeline.
   pipeline(inPieces(chunks), parser, () => undefined)
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>)
-      yield { end: position + info.bytes, read: () => bodyOf(fields, record) }
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: Info }>) {
+      addUnnamed(unnamed, record, ignored)
+      yield {
+        end: position + info.bytes,
+        read: () => readRow(fields, record),
+        source: () => JSON.stringify(record),
+      }
+    }
   } catch (error) {
-    // Other errors are not of the file.
+    // Only a CsvError is caused by the content of the file.
     throw error instanceof CsvError
-      ? new UnreadableFile(`The next rows are no CSV: ${error.message}.`)
+      ? new UnreadableFile(
+          `The rows after the last processed row (\`rows_read\`) are not valid CSV: ${error.message}.`,
+        )
       : error
   }
 }

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
+import type { Body } from '@leadwire/requests'
 import { whenValid } from '@leadwire/service-kit'
-import { jsonBody } from '../../body/body'
-import type { Body } from '../../validation/checker'
+import { isObject, parseJsonBody } from '../../body/parse-body'
+import type { IgnoredColumns } from './ignored-columns'
 import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
 
 const LINE_FEED = 0x0a
@@ -11,12 +12,15 @@ const WHITE_SPACE = Buffer.from(' \t\r')
 
 const isBlank = (line: Buffer) => line.every((byte) => WHITE_SPACE.includes(byte))
 
-/** The lines that are not blank of a file whose bytes start at `position`, each with the byte after it. */
-async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
+/**
+ * Yields the lines of a file whose bytes start at `position`, without blank lines. `end` is the position
+ * after the line.
+ */
+async function* readLines(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
   let end = position
   let rest = Buffer.alloc(0)
   for await (const chunk of bytes as AsyncIterable<Buffer>) {
-    // Lines without anything would keep other requests waiting.
+    // Lets other requests run, because a file of blank lines yields no row for a long time.
     await setImmediate()
     rest = Buffer.concat([rest, chunk])
     let start = 0
@@ -27,31 +31,50 @@ async function* linesOf(bytes: Readable, position: number): AsyncGenerator<{ lin
       if (!isBlank(line)) yield { line, end }
     }
     rest = rest.subarray(start)
-    if (rest.length > MAX_ROW_BYTES) throw new UnreadableFile('The next row is longer than 1 MiB.')
+    if (rest.length > MAX_ROW_BYTES)
+      throw new UnreadableFile(
+        'The row after the last processed row (`rows_read`) is longer than 1 MiB. Shorten or remove the row.',
+      )
   }
   if (!isBlank(rest)) yield { line: rest, end: end + rest.length }
 }
 
-const bodyOf = (line: Buffer): Body => {
-  const body = jsonBody(line)
+/** Lists the unknown keys of a line, including those of an exported lead's `customer`. */
+const listUnknownKeys = ({ customer, ...fields }: Record<string, unknown>): string[] => {
+  const unknown = (object: object) => Object.keys(object).filter((key) => !FIELDS.includes(key))
+  if (customer === undefined) return unknown(fields)
+  if (!isObject(customer)) return [...unknown(fields), 'customer']
+  return [...unknown(fields), ...unknown(customer).map((key) => `customer.${key}`)]
+}
+
+const readLine = (line: Buffer, ignored: IgnoredColumns): Body => {
+  const body = parseJsonBody(line)
+  for (const key of listUnknownKeys(body.fields)) ignored.add(key)
   return { ...body, fields: exportedFields(body.fields) }
 }
 
-/** Throws UnreadableFile for a first line that shows that every row would be refused. */
+/** Throws UnreadableFile if the first line shows that every row would be refused. */
 const refuseOther = (line: Buffer): void => {
   if (!line.toString().trimStart().startsWith('{'))
-    throw new UnreadableFile('The first line is no JSON object. A file of CSV is sent as text/csv.')
-  const fields = whenValid(() => bodyOf(line).fields)
+    throw new UnreadableFile('The first line is not a JSON object. Send a CSV file as text/csv.')
+  const fields = whenValid(() => exportedFields(parseJsonBody(line).fields))
   if (fields && !FIELDS.some((field) => Object.hasOwn(fields, field)))
-    throw new UnreadableFile(`The first line has no known field. There are: ${FIELDS.join(', ')}.`)
+    throw new UnreadableFile(`The first line has no known field. Known fields: ${FIELDS.join(', ')}.`)
 }
 
-/** The rows of an NDJSON file whose bytes start at `position`. Throws UnreadableFile. */
-export async function* ndjsonRows(bytes: Readable, position: number): AsyncGenerator<Row> {
+/**
+ * Yields the rows of an NDJSON file whose bytes start at `position`. Reading a row adds its unknown keys to
+ * `ignored`. Throws UnreadableFile.
+ */
+export async function* ndjsonRows(
+  bytes: Readable,
+  position: number,
+  ignored: IgnoredColumns,
+): AsyncGenerator<Row> {
   let isFirst = position === 0
-  for await (const { line, end } of linesOf(bytes, position)) {
+  for await (const { line, end } of readLines(bytes, position)) {
     if (isFirst) refuseOther(line)
     isFirst = false
-    yield { end, read: () => bodyOf(line) }
+    yield { end, read: () => readLine(line, ignored), source: () => JSON.stringify(line.toString().trim()) }
   }
 }

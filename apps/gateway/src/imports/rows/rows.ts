@@ -1,21 +1,41 @@
-import { isObject } from '../../body/body'
-import { VisitorLead } from '../../leads/visitor-lead'
-import type { Body } from '../../validation/checker'
+import type { Body } from '@leadwire/requests'
+import { isObject } from '../../body/parse-body'
+import { IMPORT_FIELDS } from '../../leads/lead-rows'
 
 export interface Row {
-  /** The byte of the file after the row. */
+  /** The position in the file after the row. */
   end: number
-  /** Throws a ServiceError. */
+  /** Parses the row. Throws a ServiceError. */
   read: () => Body
+  /** Returns the row as it was sent, as JSON: an array of cells, or the text of a line. */
+  source: () => string
 }
 
-/** Its message says why no further row of a file can be read. */
+/** Thrown if no further row of the file can be read. The message says why. */
 export class UnreadableFile extends Error {}
 
-/** As for a request's body. */
+/** Equal to the limit of a request's body. */
 export const MAX_ROW_BYTES = 1024 * 1024
 
-export const FIELDS = Object.keys(VisitorLead.properties)
+export const FIELDS = Object.keys(IMPORT_FIELDS)
+
+// Longer than the name of any field. Bounded, because normalising a megabyte of accents takes a minute.
+export const LONGEST_NAME = 255
+
+/** Returns only the letters of a name, which identify a column in any spelling. */
+export const keepLetters = (name: string) =>
+  name
+    .slice(0, LONGEST_NAME)
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[^\p{L}]/gu, '')
+
+/** The columns that a download of refused rows adds before the columns of the imported file. */
+export const REPORT_COLUMNS = ['import_row', 'import_errors']
+
+const REPORT_LETTERS = REPORT_COLUMNS.map(keepLetters)
+
+export const isReportColumn = (name: string): boolean => REPORT_LETTERS.includes(keepLetters(name))
 
 const each = (list: unknown, change: (item: Record<string, unknown>) => object): unknown =>
   Array.isArray(list) ? list.map((item) => (isObject(item) ? { ...item, ...change(item) } : item)) : list
@@ -23,7 +43,10 @@ const each = (list: unknown, change: (item: Record<string, unknown>) => object):
 const imageId = ({ image_id, image }: Record<string, unknown>) =>
   isObject(image) ? { image_id: image_id ?? image['id'] } : {}
 
-/** The fields of an exported lead by their names in POST /manage/leads: an export can be imported again. */
+/**
+ * Renames the fields of an exported lead to their names in POST /manage/leads, so that an export can be
+ * imported again.
+ */
 export const exportedFields = ({
   customer,
   ...fields

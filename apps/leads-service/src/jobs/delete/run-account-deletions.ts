@@ -1,14 +1,14 @@
 import { claimDue, type Elsewhere, removeFiles } from '../elsewhere'
 import { lockProgress } from '../search/write-terms'
 
-/** Leads that one transaction removes. */
+/** The maximum number of leads that one transaction removes. */
 const LEADS = 100
-/** Imports of one round, with their errors, of which each has 10,000 at most. */
+/** The maximum number of imports that one round removes. Each has at most 10,000 errors. */
 const IMPORTS = 10
-/** Rows of one statement. */
+/** The maximum number of rows that one statement deletes. */
 const ROWS = 500
 
-// Accounts alternate.
+// Claims the account that has waited longest, so that accounts alternate.
 const CLAIM = claimDue('account_deletions', 1, 'account_id AS "accountId"')
 
 const RELEASE = 'UPDATE account_deletions SET due_at = clock_timestamp() WHERE account_id = $1'
@@ -17,9 +17,12 @@ const FIND_LEADS = `SELECT id, number, reference FROM leads WHERE account_id = $
 
 const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2)'
 
-/** What belongs to leads, in the order in which it can be deleted, behind the attached files: a further table is a further entry. */
+/**
+ * The statements that delete leads and the records of leads, in an order that the foreign keys allow. A new
+ * table needs a new statement. Attachments are deleted earlier, with their files.
+ */
 const DELETE_LEADS = [
-  // Before the leads, which say what terms they have.
+  // Must run before the leads are deleted, because it finds the terms by the attributes of the leads.
   `DELETE FROM lead_attributes t USING leads l, json_each_text(l.attributes) a
   WHERE l.account_id = $1 AND l.id = ANY ($2) AND t.account_id = $1 AND t.number = l.number AND t.term = a.key || ':' || a.value`,
   `DELETE FROM erasures WHERE ${OF_LEADS}`,
@@ -37,7 +40,7 @@ const COUNT = 'UPDATE account_deletions SET removed_leads = removed_leads + $2 W
 
 const OF_ACCOUNT = 'account_id = $1'
 
-/** Tables of which an account may have many rows, a batch at a time. */
+/** Tables in which an account may have many rows. They are deleted in batches. */
 const LARGE_TABLES: [table: string, condition: string][] = [
   ['idempotency_keys', 'token_id = ANY (ARRAY (SELECT id FROM tokens WHERE account_id = $1))'],
   ['audit', OF_ACCOUNT],
@@ -54,22 +57,27 @@ const LAST = [
   'UPDATE account_deletions SET finished_at = clock_timestamp() WHERE account_id = $1',
 ]
 
-/** Removes a batch of an account's leads from every store, their rows last. Resolves with whether there were any. */
+/**
+ * Removes a batch of an account's leads: first their files, events and messages, and then their rows.
+ * Resolves with whether there were any leads.
+ */
 const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean> => {
   const { database, webhooks } = deps
   const leads = await database.query<{ id: number; number: number; reference: string }>({
-    ...{ text: FIND_LEADS, values: [accountId] },
+    text: FIND_LEADS,
+    values: [accountId],
   })
   if (leads.length === 0) return false
-  const ofLeads = [accountId, leads.map(({ id }) => id)]
-  const files = { condition: OF_LEADS, values: ofLeads, limit: ROWS }
+  const leadValues = [accountId, leads.map(({ id }) => id)]
+  const files = { condition: OF_LEADS, values: leadValues, limit: ROWS }
   while (await removeFiles(deps, 'attachments', files));
   const leadReferences = leads.map(({ reference }) => reference)
   const { messages } = await webhooks.removeLeadEvents({ accountId, leadReferences })
   for (const message of messages) await deps.deleteMessage(message)
   await database.transaction(async (tx) => {
-    for (const text of DELETE_LEADS) tx.send({ text, values: ofLeads })
-    // Who has read the leads to write their words has committed them then; who comes later finds no leads.
+    for (const text of DELETE_LEADS) tx.send({ text, values: leadValues })
+    // Locks the search progress before the terms are deleted. An indexer that has read these leads has then
+    // committed their terms, which are deleted below. A later indexer finds no leads.
     await lockProgress(tx, accountId, { skip: false })
     tx.send({ text: DELETE_WORDS, values: [accountId, leads.map(({ number }) => number)] })
     tx.send({ text: COUNT, values: [accountId, leads.length] })
@@ -77,11 +85,11 @@ const removeLeads = async (deps: Elsewhere, accountId: number): Promise<boolean>
   return true
 }
 
-/** Removes a batch of an account, the account itself last. */
+/** Removes a batch of an account's data. The last batch is the account itself. */
 const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> => {
   const values = [accountId]
   const files = { condition: OF_ACCOUNT, values }
-  // Imports first: they create leads.
+  // Imports come first, because they create leads.
   if (await removeFiles(deps, 'imports', { ...files, limit: IMPORTS })) return
   if (await removeLeads(deps, accountId)) return
   if (await removeFiles(deps, 'images', { ...files, limit: ROWS })) return
@@ -90,7 +98,8 @@ const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> =>
     const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (${batch})) RETURNING 1`
     if ((await deps.database.query({ text, values })).length === ROWS) return
   }
-  // When nothing is published any more.
+  // Comes after the outbox is empty. Otherwise an event could still be published, and webhook-service would
+  // store the event after it has removed the account.
   const { done } = await deps.webhooks.removeAccount({ accountId })
   if (!done) return
   await deps.database.transaction(async (tx) => {
@@ -98,7 +107,7 @@ const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> =>
   })
 }
 
-/** Removes a batch of an account that is to be deleted. Resolves with whether there was one. */
+/** Removes a batch of an account that is being deleted. Resolves with whether there was such an account. */
 export const deleteOnce = async (deps: Elsewhere): Promise<boolean> => {
   const [claimed] = await deps.database.query<{ accountId: number }>({ text: CLAIM })
   if (!claimed) return false

@@ -1,10 +1,24 @@
+import { type EventReceiver, isUuid, type WebhooksServiceClient } from '@leadwire/contracts'
 import { ServiceError, statement } from '@leadwire/service-kit'
-import { isId, isUuid, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 
-const select = statement<Record<string, string | null>>('select-receipt')`
+interface ReceiptRow {
+  lead_reference: string
+  status: string
+  requested_at: string
+  finished_at: string | null
+  /** JSON. */
+  erased: string
+  /** The id of the event `lead.erased`. */
+  event_id: string
+  imports_until: string | null
+  stream_until: string | null
+  backups_until: string | null
+}
+
+const select = statement<ReceiptRow>('select-receipt')`
   SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
-    e.requested_at, e.finished_at, e.places AS erased, e.receivers,
+    e.requested_at, e.finished_at, e.places AS erased, e.event_id,
     (
       SELECT max(i.created_at) + interval '24 hours' FROM imports i
       WHERE i.account_id = l.account_id AND i.key IS NOT NULL AND i.created_at < e.requested_at
@@ -14,26 +28,75 @@ const select = statement<Record<string, string | null>>('select-receipt')`
   FROM leads l JOIN erasures e ON e.account_id = l.account_id AND e.lead_id = l.id
   WHERE l.account_id = $1 AND l.reference = $2`
 
-/** The receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never requested. */
+/** A delivery of the event `lead.erased`, as the receipt shows it. */
+interface ErasureReceiver {
+  endpoint_id: number
+  delivery_id: number
+  status: string
+  delivered_at: string | null
+}
+
+interface Receivers {
+  receivers: ErasureReceiver[] | null
+  receivers_unavailable: string | null
+}
+
+const renderReceiver = ({ endpointId, deliveryId, status, deliveredAt }: EventReceiver): ErasureReceiver => ({
+  endpoint_id: endpointId,
+  delivery_id: deliveryId,
+  status,
+  delivered_at: deliveredAt ?? null,
+})
+
+const UNAVAILABLE = 'The deliveries of the event are unavailable at the moment. Try again later.'
+
+const findReceivers = async (
+  webhooks: Pick<WebhooksServiceClient, 'listEventReceivers'>,
+  accountId: number,
+  { event_id: eventId, finished_at }: ReceiptRow,
+): Promise<Receivers> => {
+  // The job publishes the event at the end, so there are normally no deliveries yet.
+  if (finished_at === null) return { receivers: null, receivers_unavailable: null }
+  try {
+    const found = await webhooks.listEventReceivers({ accountId, eventId })
+    const receivers = found.stored ? found.receivers.map(renderReceiver) : null
+    return { receivers, receivers_unavailable: null }
+  } catch (error) {
+    // Still shows the rest of the receipt, which needs no other service.
+    if (!(error instanceof ServiceError)) throw error
+    return { receivers: null, receivers_unavailable: UNAVAILABLE }
+  }
+}
+
+/**
+ * Returns the receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never
+ * requested.
+ */
 export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { accountId, reference }) => {
-  validate({ account_id: isId(accountId) })
   const values = [accountId, reference, deps.backupRetentionDays ?? null]
   const [row] = isUuid(reference) ? await select(deps.database, ...values) : []
-  if (!row) throw new ServiceError('not_found', 'There is no erasure of a lead with this reference.')
-  const { imports_until, stream_until, backups_until, erased, receivers, ...receipt } = row
-  // The file of an import is deleted when the import ends, which it does within a day. The WAL of a running server and the pages
-  // of tables hold what was before a change until they are written over, which no time bounds. None can be asked for through the
-  // service.
+  if (!row)
+    throw new ServiceError('not_found', 'No erasure of a lead with this reference has been requested.')
+  const { imports_until, stream_until, backups_until } = row
+  // Lists where erased data may remain. None of this data can be read through the service. The file of an
+  // import is deleted when the import ends, within a day. The times do not cover the WAL and the pages of
+  // tables of the running PostgreSQL. They keep old data until PostgreSQL overwrites it, which has no time
+  // limit.
   const remains = [
     ...(imports_until ? [{ where: 'imports', until: imports_until }] : []),
     ...(stream_until ? [{ where: 'stream', until: stream_until }] : []),
     { where: 'wal', until: backups_until },
     { where: 'backups', until: backups_until },
   ]
+  const { receivers, receivers_unavailable } = await findReceivers(deps.webhooks, accountId, row)
   const data = {
-    ...receipt,
-    erased: JSON.parse(erased!),
-    receivers: JSON.parse(receivers ?? 'null'),
+    lead_reference: row.lead_reference,
+    status: row.status,
+    requested_at: row.requested_at,
+    finished_at: row.finished_at,
+    erased: JSON.parse(row.erased),
+    receivers,
+    receivers_unavailable,
     remains,
   }
   return { body: Buffer.from(JSON.stringify({ data })) }

@@ -1,11 +1,29 @@
+/*
+ * The job of an erasure. `eraseLead` has emptied the rows of this service's database. The job erases the
+ * data in the other stores (`PLACES`): files, the events of webhook-service, and messages of the stream.
+ *
+ * Each round claims a few erasures and visits all places of each erasure. The step for a place either
+ * reports how much it has erased in total, or is repeated in the next round because there is more to do.
+ * The events that the erasure itself caused are published in this order:
+ *
+ * 1. `eraseLead` parks `lead.erased` and the events of cancelled appointments and callbacks.
+ * 2. The events of cancellations are released when webhook-service has erased the lead's other events.
+ * 3. `lead.erased` is released when the events of cancellations are published, so that it is normally the
+ *    lead's last event. The erasure is finished when all places are erased, too.
+ */
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
-import { type Round, statement } from '@leadwire/service-kit'
+import { type EventMessage, type Round, statement } from '@leadwire/service-kit'
+import { releaseEvents } from '../../outbox/record-events'
 import { claimDue, databaseTime, type Elsewhere, removeFiles } from '../elsewhere'
 
 const AT_ONCE = 10
-/** Attached files whose records are read together. */
+/** The maximum number of attached files that one batch deletes. */
 const FILES = 50
-/** Anything in flight when the lead was erased, such as an event being published, has arrived after this time. */
+/**
+ * After this time, in seconds, the events that were being published when the lead was erased have normally
+ * reached webhook-service. webhook-service then stores a tombstone for each missing event. If the event
+ * arrives even later, the tombstone makes webhook-service drop the event.
+ */
 const IN_FLIGHT_S = 15
 
 const claim = statement<ClaimedRow>('claim-erasures')`${claimDue(
@@ -13,22 +31,22 @@ const claim = statement<ClaimedRow>('claim-erasures')`${claimDue(
   AT_ONCE,
   `account_id AS "accountId", lead_id AS "leadId", places, events, event_id AS "eventId",
     (SELECT reference FROM leads l WHERE l.account_id = job.account_id AND l.id = job.lead_id) AS reference,
-    requested_at < clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AS arrived`,
+    requested_at NOT BETWEEN clock_timestamp() - interval '${IN_FLIGHT_S} seconds' AND clock_timestamp() AS "hasArrived"`,
 )}`
 
 const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 
-// Keep the list of events no longer than it is needed.
+// When the erasure is finished, also deletes the list of events.
 const record = statement('record-erasure')`
   UPDATE erasures SET places = $3, stream_until = $4::timestamptz + interval '${STREAM_MAX_AGE_S} seconds',
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
     due_at = clock_timestamp() + interval '1 second'
   WHERE account_id = $1 AND lead_id = $2 AND finished_at IS NULL`
 
-const releaseEvent = statement('release-erasure-event')`
-  UPDATE outbox SET published_at = NULL WHERE event_id = $1 AND published_at > clock_timestamp()`
+const countUnpublished = statement<{ count: number }>('count-unpublished')`
+  SELECT count(*)::int AS count FROM outbox WHERE event_id = ANY ($1::uuid[]) AND publish_count = 0 AND refusal IS NULL`
 
-/** How the erasure of one kind of data in one store fares; null until it is done. */
+/** The progress of erasing one kind of data. `count` and `erased_at` are null until the data is erased. */
 export interface ErasedPlace {
   store: 'postgresql' | 'object_store' | 'jetstream'
   what: string
@@ -36,63 +54,106 @@ export interface ErasedPlace {
   erased_at: string | null
 }
 
-/** An event that was not known to be stored by webhook-service, and where it is in the stream, if it is known to be there. */
+/** An event that the job must find and erase. If `kept` is set, the job must instead publish the event. */
 export interface LooseEvent {
   id: string
-  sequence: number | null
+  /** Set for the event of a cancellation that the erasure made. This event is not erased. */
+  kept?: true
 }
 
 interface ClaimedRow {
   accountId: number
   leadId: number
   reference: string
-  /** The event that reports it; null where a copy of the previous release erased the lead. */
-  eventId: string | null
-  /** JSON. */
+  /** The id of the event `lead.erased`. */
+  eventId: string
+  /** JSON of ErasedPlace[]. */
   places: string
+  /** JSON of LooseEvent[]. */
   events: string
-  /** Whether everything in flight when the lead was erased has arrived, or never will. */
-  arrived: boolean
+  /** Whether IN_FLIGHT_S has passed since the lead was erased, or PostgreSQL's clock has gone back. */
+  hasArrived: boolean
 }
 
 interface Job extends Omit<ClaimedRow, 'places' | 'events'> {
   places: ErasedPlace[]
-  events: LooseEvent[]
-  /** When the newest event was stored whose position in the stream is unknown. */
+  /** Events that `eraseLead` took from the outbox, and that webhook-service may not have stored yet. */
+  eventIds: string[]
+  /** The events of cancellations, which are not erased. */
+  keptEventIds: string[]
+  /** The known messages in the stream. */
+  messages: EventMessage[]
+  /** Whether `messages` is complete. Only an erasure of all events in this round makes it so. */
+  areAllMessagesKnown: boolean
+  /** When webhook-service stored the newest event whose position in the stream is unknown. */
   unplacedAt: string | null
 }
 
-/** The counts of what it erases, all that was erased before included; undefined while there is more to do. May be repeated. */
-type Erase = (job: Job, deps: Elsewhere) => Promise<number[] | undefined>
-
-const eraseFiles: Erase = async ({ accountId, leadId, places }, deps) => {
-  const condition = 'account_id = $1 AND lead_id = $2'
-  while (await removeFiles(deps, 'attachments', { condition, values: [accountId, leadId], limit: FILES }));
-  return [places.find(({ what }) => what === 'attachments')?.count ?? 0]
+const readJob = (row: ClaimedRow): Job => {
+  const events: LooseEvent[] = JSON.parse(row.events)
+  return {
+    ...row,
+    places: JSON.parse(row.places),
+    eventIds: events.filter(({ kept }) => !kept).map(({ id }) => id),
+    keptEventIds: events.filter(({ kept }) => kept).map(({ id }) => id),
+    messages: [],
+    areAllMessagesKnown: false,
+    unplacedAt: null,
+  }
 }
 
-// An event in flight is waited for, so that its place in the stream becomes known; one that did not come by then is dropped should
-// it still come. An attempt in flight is waited for, so that `lead.erased` is not sent before it ends.
+const findPlace = ({ places }: Job, what: string): ErasedPlace => places.find((place) => place.what === what)!
+
+const areEventsErased = (job: Job): boolean => findPlace(job, 'webhook_events').erased_at !== null
+
+/**
+ * Erases the data in one store, and may be repeated. Resolves with undefined while there is more to do, and
+ * then with the total counts of erased data.
+ */
+type Erase = (job: Job, deps: Elsewhere) => Promise<number[] | undefined>
+
+const eraseFiles: Erase = async (job, deps) => {
+  const { accountId, leadId } = job
+  const condition = 'account_id = $1 AND lead_id = $2'
+  let hasMore = true
+  while (hasMore)
+    hasMore = await removeFiles(deps, 'attachments', { condition, values: [accountId, leadId], limit: FILES })
+  // Reports the number of rows that `eraseLead` has counted, because earlier rounds may have deleted some of
+  // the files.
+  return [job.places.find(({ what }) => what === 'attachments')?.count ?? 0]
+}
+
+// While an event is in flight, resolves with undefined, so that the next round tries again: webhook-service
+// learns the event's messages in the stream only when the event arrives. After `IN_FLIGHT_S`, webhook-service
+// stores a tombstone instead. If the event arrives later, webhook-service drops it and deletes its message.
+// Also waits for attempts in flight, so that `lead.erased` is not sent before they end.
 const eraseEvents: Erase = async (job, { webhooks }) => {
   const erased = await webhooks.eraseLeadEvents({
     accountId: job.accountId,
     leadReference: job.reference,
-    eventIds: job.events.map(({ id }) => id),
-    tombstone: job.arrived,
+    eventIds: job.eventIds,
+    keptEventIds: job.keptEventIds,
+    tombstone: job.hasArrived,
   })
-  job.events.push(...erased.messages.map(({ eventId, sequence }) => ({ id: eventId, sequence })))
+  job.messages.push(...erased.messages)
   job.unplacedAt = erased.unplacedAt ?? null
   if (erased.missingEventIds.length > 0 || erased.attemptsInFlight) return undefined
+  job.areAllMessagesKnown = true
   return [erased.webhookEvents, erased.notificationEvents, erased.cancelledDeliveries, erased.attempts]
 }
 
-const eraseMessages: Erase = async ({ events }, { deleteMessage }) => {
-  const placed = new Map(events.flatMap(({ id, sequence }) => (sequence === null ? [] : [[id, sequence]])))
-  for (const [eventId, sequence] of placed) await deleteMessage({ eventId, sequence })
-  return [placed.size]
+const eraseMessages: Erase = async (job, { deleteMessage }) => {
+  // webhook-service may report a message twice: for webhooks and for notifications.
+  const unique = new Map(job.messages.map((message) => [`${message.eventId}:${message.sequence}`, message]))
+  for (const message of unique.values()) await deleteMessage(message)
+  // Not finished until the events are erased, because only then all messages are known.
+  return job.areAllMessagesKnown ? [unique.size] : undefined
 }
 
-/** Every place beyond this service's database, in the order in which they are erased: a further one is a further entry. */
+/**
+ * The steps of the job, in their order, for all data outside this service's database. `erases` names the
+ * counts that `erase` resolves with.
+ */
 export const PLACES: { store: ErasedPlace['store']; erases: string[]; erase: Erase }[] = [
   { store: 'object_store', erases: ['attached_files'], erase: eraseFiles },
   {
@@ -100,38 +161,49 @@ export const PLACES: { store: ErasedPlace['store']; erases: string[]; erase: Era
     erases: ['webhook_events', 'notification_events', 'cancelled_deliveries', 'attempt_responses'],
     erase: eraseEvents,
   },
-  // Behind the events, which know where their messages are.
+  // Comes after `eraseEvents`, which finds the positions of the messages.
   { store: 'jetstream', erases: ['messages'], erase: eraseMessages },
 ]
 
-const work = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
-  const { database, logger } = deps
-  const { places, events, reference } = row
-  const job: Job = { ...row, places: JSON.parse(places), events: JSON.parse(events), unplacedAt: null }
+const erasePlaces = async (job: Job, deps: Elsewhere): Promise<void> => {
   for (const { erases, erase } of PLACES) {
-    // A place that fails is tried again; the others continue meanwhile.
+    // If a step fails, the other steps continue, and the next round repeats the failed step.
     const counts = await erase(job, deps).catch((error: unknown) => {
-      logger.warn({ err: error, lead: reference, place: erases[0] }, 'not erased yet')
+      deps.failures.warn({ err: error, lead_id: job.leadId, place: erases[0] }, 'not erased yet')
       return undefined
     })
-    const erased_at = counts ? await databaseTime(database) : null
-    for (const [at, what] of erases.entries()) {
-      const place = job.places.find((each) => each.what === what)!
-      Object.assign(place, { count: counts?.[at] ?? null, erased_at })
+    if (!counts) continue
+    const time = await databaseTime(deps.database)
+    for (const [index, what] of erases.entries()) {
+      const place = findPlace(job, what)
+      place.count = counts[index]!
+      place.erased_at ??= time
     }
   }
-  const done = job.places.every(({ erased_at }) => erased_at !== null)
-  const values = [job.accountId, job.leadId, JSON.stringify(job.places), job.unplacedAt, done]
-  const isLast = job.places.find(({ what }) => what === 'webhook_events')!.erased_at !== null
-  await database.transaction(async (tx) => {
-    record.send(tx, ...values)
-    if (isLast) releaseEvent.send(tx, job.eventId)
-  })
 }
 
-/** Takes up a few erasures that are open, for what is beyond this service's database. */
+/** Releases the events that may be published by now, and records the progress. */
+const recordProgress = (job: Job, { database }: Elsewhere): Promise<void> =>
+  database.transaction(async (tx) => {
+    const { accountId, leadId, places, keptEventIds, eventId, unplacedAt } = job
+    const areAllErased = places.every(({ erased_at }) => erased_at !== null)
+    if (areEventsErased(job)) releaseEvents(tx, keptEventIds)
+    const [unpublished] = await countUnpublished(tx, keptEventIds)
+    const areOthersPublished = areEventsErased(job) && unpublished!.count === 0
+    if (areOthersPublished) releaseEvents(tx, [eventId])
+    const isFinished = areAllErased && areOthersPublished
+    record.send(tx, accountId, leadId, JSON.stringify(places), unplacedAt, isFinished)
+  })
+
+const runErasure = async (row: ClaimedRow, deps: Elsewhere): Promise<void> => {
+  const job = readJob(row)
+  await erasePlaces(job, deps)
+  await recordProgress(job, deps)
+}
+
+/** Runs a round: claims a few erasures that are due, and continues them. */
 export const eraseOnce = async (deps: Elsewhere): Promise<Round> => {
   const rows = await claim(deps.database)
-  await Promise.all(rows.map((row) => work(row, deps)))
+  await Promise.all(rows.map((row) => runErasure(row, deps)))
   return rows.length === AT_ONCE || (rows.length > 0 && 'pause')
 }

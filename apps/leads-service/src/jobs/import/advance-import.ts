@@ -1,27 +1,30 @@
 import type { Actor, AdvanceImportRequest, AdvanceImportResponse } from '@leadwire/contracts'
 import {
-  columnsOf,
   isRefusedValue,
   type OpenTransaction,
   ServiceError,
+  splitIntoColumns,
   statement,
 } from '@leadwire/service-kit'
-import { validate } from '../../arguments'
-import type { CreateLeadsDeps } from '../../leads/create/create-leads'
-import { createRows, errorsOfRow } from '../../leads/create/create-rows'
+import { writeLeadRows } from '../../leads/create/write-lead-rows'
+import type { WriteLeadsDeps } from '../../leads/create/write-new-leads'
 import type { OutboxEvent } from '../../outbox/record-events'
-import { CLAIM, isClaim } from './claim-import'
+import { CLAIM } from './claim-import'
 
-/** How many errors of an import are kept; more are only counted. */
-const MAX_FAULTS = 10_000
+/** The maximum number of refused rows whose errors an import stores. Further rows are only counted. */
+const MAX_ERRORS = 10_000
+
+/** The maximum size of the refused rows that an import stores, in bytes. */
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 const select = statement<ClaimedRow>('claimed-import')`
-  SELECT state, webhooks, token_id AS "tokenId", request_id AS "requestId", rows_read AS "rowsRead", rows_failed AS "rowsFailed"
+  SELECT state, webhooks, token_id AS "tokenId", request_id AS "requestId", rows_read AS "rowsRead", rows_failed AS "rowsFailed",
+    kept_bytes AS "keptBytes"
   FROM imports WHERE account_id = $1 AND id = $2 AND claim_id = $3 AND position = $4
   FOR NO KEY UPDATE`
 
 const move = statement('move-import')`
-  UPDATE imports SET position = $3, columns = $4, delimiter = $10, claimed_until = clock_timestamp() + ${CLAIM},
+  UPDATE imports SET position = $3, columns = $4, delimiter = $10, ignored_columns = $11, kept_bytes = $12, claimed_until = clock_timestamp() + ${CLAIM},
     rows_read = rows_read + $5, rows_created = rows_created + $6, rows_failed = rows_failed + $7,
     state = $8, failure = $9, finished_at = CASE WHEN $8 = 'running' THEN NULL ELSE clock_timestamp() END
   WHERE account_id = $1 AND id = $2`
@@ -33,56 +36,95 @@ interface ClaimedRow {
   requestId: string | null
   rowsRead: number
   rowsFailed: number
+  keptBytes: number
 }
 
-const insertFaults = statement('insert-import-faults')`
-  INSERT INTO import_faults (account_id, import_id, row, errors)
-  SELECT $1, $2, row, errors FROM unnest($3::bigint[], $4::json[]) AS given (row, errors)`
+interface RowError {
+  row: number
+  errors: string
+  source: string | null
+}
+
+/**
+ * Drops the source of each row that would exceed MAX_KEPT_BYTES. Returns the new size of all rows that the
+ * import stores, in bytes.
+ */
+const limitSources = (errors: RowError[], keptBytes: number): number => {
+  let bytes = keptBytes
+  for (const error of errors) {
+    const size = Buffer.byteLength(error.source ?? '')
+    if (bytes + size > MAX_KEPT_BYTES) error.source = null
+    else bytes += size
+  }
+  return bytes
+}
+
+const insertErrors = statement('insert-import-errors')`
+  INSERT INTO import_errors (account_id, import_id, row, errors, source)
+  SELECT $1, $2, row, errors, source
+  FROM unnest($3::bigint[], $4::json[], $5::text[]) AS given (row, errors, source)`
+
+const chooseState = ({ failure, finished }: AdvanceImportRequest): 'failed' | 'finished' | 'running' => {
+  if (failure !== undefined) return 'failed'
+  return finished ? 'finished' : 'running'
+}
 
 const advance = async (
-  deps: CreateLeadsDeps,
+  deps: WriteLeadsDeps,
   tx: OpenTransaction,
   request: AdvanceImportRequest,
   events: OutboxEvent[],
 ): Promise<AdvanceImportResponse> => {
   const { accountId, importId, claimId } = request.claim!
   const [claimed] = await select(tx, accountId, importId, claimId, request.from)
-  // Another process has it, or has moved it: a call that is repeated after a lost response is not done again.
-  if (!claimed) throw new ServiceError('conflict', 'The import is worked on by another process.')
-  if (claimed.state !== 'running') return { goingOn: false }
-  const { rows, to, columns, delimiter, finished, failure } = request
+  // Another process has claimed or moved the import. A call that is repeated because its response was lost is
+  // refused, too, because the first call has moved the import.
+  if (!claimed) throw new ServiceError('conflict', 'Another process is working on the import.')
+  if (claimed.state !== 'running') return { running: false }
+  const { rows, to, columns, delimiter, failure } = request
   const { tokenId, requestId, webhooks } = claimed
   const actor: Actor | undefined =
     tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
-  const common = { accountId, traceparent: '', actor }
-  const outcomes = await createRows(deps, tx, rows, common, webhooks ? events : undefined)
+  const context = { accountId, traceparent: '', actor }
+  const outcomes = await writeLeadRows(deps, tx, rows, context, webhooks ? events : undefined)
   const failed = outcomes.flatMap((outcome, at) => {
-    const errors = errorsOfRow(outcome)
-    return errors === undefined ? [] : [{ row: claimed.rowsRead + at + 1, errors }]
+    if ('lead' in outcome) return []
+    return [{ row: claimed.rowsRead + at + 1, errors: outcome.errors, source: rows[at]!.source ?? null }]
   })
-  const kept = failed.slice(0, Math.max(0, MAX_FAULTS - claimed.rowsFailed))
-  if (kept.length > 0) insertFaults.send(tx, accountId, importId, ...columnsOf(kept, 'row', 'errors'))
-  const state = failure !== undefined ? 'failed' : finished ? 'finished' : 'running'
+  const kept: RowError[] = failed.slice(0, Math.max(0, MAX_ERRORS - claimed.rowsFailed))
+  const keptBytes = limitSources(kept, claimed.keptBytes)
+  if (kept.length > 0)
+    insertErrors.send(tx, accountId, importId, ...splitIntoColumns(kept, 'row', 'errors', 'source'))
+  const state = chooseState(request)
   const counts = [rows.length, rows.length - failed.length, failed.length]
-  move.send(tx, accountId, importId, to, columns, ...counts, state, failure ?? null, delimiter)
-  return { goingOn: state === 'running' }
+  const ignored = JSON.stringify(
+    request.ignoredColumns.map(({ name, didYouMean = null }) => ({ name, did_you_mean: didYouMean })),
+  )
+  move.send(
+    tx,
+    accountId,
+    importId,
+    to,
+    columns,
+    ...counts,
+    state,
+    failure ?? null,
+    delimiter,
+    ignored,
+    keptBytes,
+  )
+  return { running: state === 'running' }
 }
 
 /**
- * Creates the leads of the next rows of an import, records the errors of others, and moves the import behind them, all in one
- * transaction: whatever is killed, no row is created twice and none is left out. Without webhooks nothing is written to the
- * outbox, so that the sweep finds no lost event. Throws conflict when another process has the claim.
+ * Processes the next rows of an import: writes their leads, records the errors of refused rows, and moves the
+ * import's position. One transaction does all this, so a crash neither repeats nor loses a row. If the import
+ * is without webhooks, no events are written or published. Throws conflict if another process has the claim.
  */
 export const advanceImport = async (
-  deps: CreateLeadsDeps,
+  deps: WriteLeadsDeps,
   request: AdvanceImportRequest,
 ): Promise<AdvanceImportResponse> => {
-  validate({
-    claim: isClaim(request.claim),
-    from: request.from >= 0,
-    to: request.to >= request.from,
-    rows: request.rows.every(({ row }) => row !== undefined),
-  })
   const events: OutboxEvent[] = []
   try {
     const response = await deps.database.transaction((tx) => advance(deps, tx, request, events))
@@ -90,7 +132,7 @@ export const advanceImport = async (
     return response
   } catch (error) {
     throw isRefusedValue(error)
-      ? new ServiceError('bad_request', 'A value of a row can not be stored.')
+      ? new ServiceError('bad_request', 'A row contains a value that cannot be stored.')
       : error
   }
 }

@@ -13,8 +13,13 @@ const deps = () => ({ database: service.db }) as Dependencies
 
 const newImport = (accountId: number) =>
   createImport(deps(), {
-    ...{ accountId, format: 'csv', webhooks: false, key: `imports/${accountId}.txt`, fileSize: 1 },
-    ...{ visitor: { userAgent: '', ip: '', test: false }, idempotency: undefined, claimId: '' },
+    accountId,
+    format: 'csv',
+    webhooks: false,
+    key: `imports/${accountId}.txt`,
+    fileSize: 1,
+    visitor: { userAgent: '', ip: '', test: false },
+    idempotency: undefined,
   })
 
 const claimed = async () => (await claimImport(deps(), {})).import
@@ -32,4 +37,16 @@ test('an import of a suspended account waits until it is resumed, and no longer 
     text: `UPDATE imports SET created_at = created_at - interval '25 hours', claimed_until = created_at`,
   })
   expect(await claimed()).toMatchObject({ claim: { accountId }, state: 'failed' })
+})
+
+test('an import whose claim ends in an hour is claimed, because the clock has gone back', async () => {
+  const { accountId } = await newAccount(service)
+  await newImport(accountId)
+  await claimed()
+  expect(await claimed()).toBeUndefined()
+  await service.db.query({
+    text: `UPDATE imports SET claimed_until = claimed_until + interval '1 hour' WHERE account_id = $1`,
+    values: [accountId],
+  })
+  expect(await claimed()).toMatchObject({ claim: { accountId } })
 })

@@ -1,15 +1,21 @@
-import type { Actor, CreateImportRequest, Visitor } from '@leadwire/contracts'
-import { differences, type OpenTransaction, recordAudit, ServiceError } from '@leadwire/service-kit'
-import { isId, isSaid, isText, validate } from '../../arguments'
+import type { Actor, CreateImportRequest } from '@leadwire/contracts'
+import {
+  answerUnderKey,
+  differences,
+  type OpenTransaction,
+  recordAudit,
+  requirePart,
+  ServiceError,
+} from '@leadwire/service-kit'
 import { throwFailure } from '../../database/managed-records'
-import { underKey } from '../../idempotency/idempotency-keys'
 import type { Operation } from '../../operation'
 import { IMPORT_COLUMNS, importBody } from './imports'
 
-/** How many imports of an account may wait: each has a file of its own. */
+/** The maximum number of an account's imports whose files are still stored. */
 const MAX_OPEN = 20
 
-// The account's row is what two requests at once are counted by. A create locks it too, for a moment.
+// Locks the account's row, so that concurrent requests do not exceed the limit together. Creates of leads
+// lock the same row, but only briefly.
 const LOCK = 'SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE'
 
 const COUNT_OPEN = 'SELECT count(*)::int AS count FROM imports WHERE account_id = $1 AND key IS NOT NULL'
@@ -20,13 +26,11 @@ const INSERT = `
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   RETURNING ${IMPORT_COLUMNS}`
 
-const isVisitor = ({ userAgent, ip }: Visitor) => isText(userAgent, 1024) && isText(ip)
-
 const refuseTooMany = async (tx: OpenTransaction, accountId: number): Promise<void> => {
   tx.send({ text: LOCK, values: [accountId] })
   const [open] = await tx.query<{ count: number }>({ text: COUNT_OPEN, values: [accountId] })
   if (open!.count < MAX_OPEN) return
-  const message = `An account may have at most ${MAX_OPEN} imports that are not done. Try again when one is.`
+  const message = `An account may have at most ${MAX_OPEN} unfinished imports. Try again when an import has finished.`
   throw ServiceError.invalid({ file: [message] })
 }
 
@@ -36,7 +40,7 @@ const insertImport = async (
   actor: Actor | undefined,
 ): Promise<Buffer> => {
   await refuseTooMany(tx, accountId)
-  const { userAgent, ip, test } = visitor!
+  const { userAgent, ip, test } = requirePart(visitor, 'visitor')
   const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
   const values = [accountId, format, webhooks, userAgent, ip, test, ...by, key, fileSize]
   const [row] = await tx.query<{ id: number }>({ text: INSERT, values })
@@ -47,16 +51,7 @@ const insertImport = async (
 
 /** Records a stored file as an import that waits for a worker. */
 export const createImport: Operation<'createImport'> = async ({ database, actor }, request) => {
-  const { accountId, format, visitor, key, fileSize, idempotency, claimId } = request
-  validate({
-    account_id: isId(accountId),
-    format: format === 'csv' || format === 'ndjson',
-    visitor: visitor !== undefined && isVisitor(visitor),
-    key: isSaid(key),
-    file_size: isId(fileSize),
-  })
+  const { idempotency } = request
   const insert = (tx: OpenTransaction) => insertImport(tx, request, actor)
-  return database
-    .transaction((tx) => underKey(tx, idempotency, () => insert(tx), claimId))
-    .catch(throwFailure)
+  return database.transaction((tx) => answerUnderKey(tx, idempotency, () => insert(tx))).catch(throwFailure)
 }

@@ -1,11 +1,11 @@
+import type { FailedRow } from '@leadwire/contracts'
 import { recordAudit, statement, theRow } from '@leadwire/service-kit'
-import { isId, isOptional, validate } from '../../arguments'
 import { firstPage } from '../../database/page'
 import type { Operation } from '../../operation'
 
-/** What an import shows, in this order; of the table as `t`. */
+/** SQL: the public fields of an import `t`, in the order of the response. */
 export const IMPORT_COLUMNS = `t.id, t.state, t.format, t.webhooks, t.file_size, t.position AS bytes_read, t.rows_read,
-  t.rows_created, t.rows_failed, t.failure, t.created_at, t.finished_at`
+  t.rows_created, t.rows_failed, t.ignored_columns, t.failure, t.created_at, t.finished_at`
 
 const PER_ANSWER = 100
 
@@ -18,9 +18,17 @@ const list = statement<ImportRow>('list-imports')`
   SELECT ${IMPORT_COLUMNS} FROM imports t
   WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT ${PER_ANSWER + 1}`
 
-const listFaults = statement<{ row: number; errors: string }>('list-import-faults')`
-  SELECT row, errors FROM import_faults
+const listErrors = statement<{ row: number; errors: string }>('list-import-errors')`
+  SELECT row, errors FROM import_errors
   WHERE account_id = $1 AND import_id = $2 AND row > $3 ORDER BY row LIMIT ${PER_ANSWER + 1}`
+
+const selectHeader = statement<{ format: string; columns: string[]; delimiter: string }>('import-header')`
+  SELECT format, columns, delimiter FROM imports WHERE account_id = $1 AND id = $2`
+
+const listRows = statement<FailedRow>('list-failed-rows')`
+  SELECT row, source, errors FROM import_errors
+  WHERE account_id = $1 AND import_id = $2 AND row > $3 AND source IS NOT NULL
+  ORDER BY row LIMIT ${PER_ANSWER + 1}`
 
 const CANCEL = `
   UPDATE imports t SET state = 'cancelled', finished_at = clock_timestamp()
@@ -29,32 +37,40 @@ const CANCEL = `
 
 export const importBody = (row: object): Buffer => Buffer.from(`{"data":${JSON.stringify(row)}}`)
 
-export const retrieveImport: Operation<'retrieveImport'> = async ({ database }, { accountId, importId }) => {
-  validate({ account_id: isId(accountId), import_id: isId(importId) })
-  return { body: importBody(theRow(await select(database, accountId, importId), 'import')) }
-}
+export const retrieveImport: Operation<'retrieveImport'> = async ({ database }, { accountId, importId }) => ({
+  body: importBody(theRow(await select(database, accountId, importId), 'import')),
+})
 
 export const listImports: Operation<'listImports'> = async ({ database }, { accountId, before }) => {
-  validate({ account_id: isId(accountId), before: isOptional(before, isId) })
   const rows = await list(database, accountId, before ?? Number.MAX_SAFE_INTEGER)
   const { shown, last } = firstPage(rows, PER_ANSWER)
   return { items: Buffer.from(JSON.stringify(shown)), nextBefore: last?.id }
 }
 
-/** The rows of an import that were refused, and why, in their order. Throws not_found. */
-export const listImportFaults: Operation<'listImportFaults'> = async (deps, request) => {
+/** Lists the refused rows of an import with their errors, in the order of the file. Throws not_found. */
+export const listImportErrors: Operation<'listImportErrors'> = async (deps, request) => {
   const { accountId, importId, after = 0 } = request
-  validate({ after: after === 0 || isId(after) })
   await retrieveImport(deps, { accountId, importId })
-  const rows = await listFaults(deps.database, accountId, importId, after)
+  const rows = await listErrors(deps.database, accountId, importId, after)
   const { shown, last } = firstPage(rows, PER_ANSWER)
   const items = shown.map(({ row, errors }) => `{"row":${row},"errors":${errors}}`)
   return { items: Buffer.from(`[${items}]`), nextAfter: last?.row }
 }
 
-/** Ends an import: no row more is created, and those that were stay. One that has ended stays as it is. Throws not_found. */
+/** Lists the refused rows of an import as they were sent, in the order of the file. Throws not_found. */
+export const listFailedRows: Operation<'listFailedRows'> = async ({ database }, request) => {
+  const { accountId, importId, after = 0 } = request
+  const header = theRow(await selectHeader(database, accountId, importId), 'import')
+  const rows = await listRows(database, accountId, importId, after)
+  const { shown, last } = firstPage(rows, PER_ANSWER)
+  return { ...header, rows: shown, nextAfter: last?.row }
+}
+
+/**
+ * Cancels an import. The leads that it has created stay, and no further lead is created. Does not change an
+ * import that has already ended. Throws not_found.
+ */
 export const cancelImport: Operation<'cancelImport'> = async (deps, { accountId, importId }) => {
-  validate({ account_id: isId(accountId), import_id: isId(importId) })
   const cancelled = await deps.database.transaction(async (tx) => {
     const [row] = await tx.query<ImportRow>({ text: CANCEL, values: [accountId, importId] })
     if (row) recordAudit(tx, deps.actor, { accountId, action: 'import.cancelled', targetId: importId })

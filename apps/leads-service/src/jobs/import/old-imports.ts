@@ -1,6 +1,6 @@
 import type { Pruned, Transaction } from '@leadwire/service-kit'
 
-// With their errors, of which each has 10,000 at most.
+// Small, because the deletion of an import also deletes its errors, which may be 10,000 rows.
 const BATCH = 10
 
 const DELETE_RESOLVED = `
@@ -14,7 +14,7 @@ const OLDEST = `
   SELECT extract(epoch FROM clock_timestamp() - finished_at)::float8 AS age
   FROM imports WHERE key IS NULL ORDER BY finished_at LIMIT 1`
 
-/** The imports that ended 30 days ago, with the errors of their rows. */
+/** Prunes imports that ended at least 30 days ago, with the errors of their rows. */
 export const oldImports = (database: Transaction) => ({
   batch: async (): Promise<Pruned> => {
     const rows = await database.query({ text: DELETE_RESOLVED })

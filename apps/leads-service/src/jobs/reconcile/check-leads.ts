@@ -5,8 +5,7 @@ import {
   Unexplained,
   type WebhooksServiceClient,
 } from '@leadwire/contracts'
-import { columnsOf, type Database, statement } from '@leadwire/service-kit'
-import { validate } from '../../arguments'
+import { type Database, splitIntoColumns, statement } from '@leadwire/service-kit'
 import { keepFindings } from './unexplained'
 
 export interface ReconcileDeps {
@@ -14,7 +13,10 @@ export interface ReconcileDeps {
   webhooks: Pick<WebhooksServiceClient, 'check'>
 }
 
-/** Checks a batch. `after`: what it read last; undefined at the end. `findings` are to be kept. */
+/**
+ * A stage of the check. Each call checks a batch, and returns its last position as `after`, or undefined if
+ * the stage is finished. The caller stores `findings`.
+ */
 export type Stage = (
   deps: ReconcileDeps,
   request: ReconcileRequest & { cursor: ReconcileCursor },
@@ -24,23 +26,27 @@ export type Stage = (
   after?: string | undefined
 }>
 
-/** How many leads a batch reads, and from how many accounts at most. */
+/** The maximum numbers of leads and of accounts that a batch reads. */
 const LEADS = 500
 const ACCOUNTS = 1000
-/** So many leads are read in each check behind one whose event is on its way. */
+/**
+ * The maximum number of leads that a check reads after the last reconciled lead of an account. The limit is
+ * needed because a lead whose event is still in the outbox keeps all later leads from becoming reconciled, so
+ * that each check reads these leads again.
+ */
 const AHEAD = 10_000
 
-const nextAccounts = statement<{ id: number; leadCount: number; reconciled: number }>(
-  'accounts-to-reconcile',
-)`
+const nextAccounts = statement<CheckedAccount>('accounts-to-reconcile')`
   SELECT a.id, a.lead_count AS "leadCount", coalesce(r.number, 0) AS reconciled
   FROM accounts a LEFT JOIN reconciled_leads r ON r.account_id = a.id
   WHERE a.id >= $1 AND a.id <= coalesce($2::bigint, a.id)
     AND NOT EXISTS (SELECT FROM account_deletions d WHERE d.account_id = a.id)
   ORDER BY a.id LIMIT ${ACCOUNTS}`
 
-// One snapshot: an event that is not in the outbox is stored by webhook-service, or lost. Numbers are given without gaps, and leads
-// are never deleted. A lead whose event waits is skipped after a day: each check reads the outbox, too.
+// Reads leads and the outbox in one snapshot, so an event that is not in the outbox is either stored by
+// webhook-service or lost. Numbers have no gaps, and leads are never deleted, so a gap is an error. Only a
+// `young` lead, which is less than a day old, keeps later leads from becoming reconciled while its event
+// waits. The stage `outbox` reports an older waiting event anyway.
 const select = statement<LeadRow>('leads-to-reconcile')`
   SELECT s.account_id AS "accountId", n.number AS "leadNumber", l.reference AS "leadReference", l.event_id AS "eventId",
     coalesce(l.created_at, (SELECT greatest(last_lead_at, created_at) FROM accounts WHERE id = s.account_id)) AS since,
@@ -51,7 +57,8 @@ const select = statement<LeadRow>('leads-to-reconcile')`
   LEFT JOIN leads l ON l.account_id = s.account_id AND l.number = n.number
   ORDER BY s.account_id, n.number`
 
-// Only from where the check began: another one may have come further, or this one reads behind a lead that is waited for.
+// Moves an account's reconciled number only if the batch starts after exactly that number. Otherwise another
+// check has moved the number, or an earlier batch has stopped at a lead whose event is still in the outbox.
 const move = statement('move-reconciled')`
   INSERT INTO reconciled_leads AS r (account_id, number)
   SELECT account_id, number FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS m (account_id, before, number)
@@ -59,7 +66,14 @@ const move = statement('move-reconciled')`
   ORDER BY account_id
   ON CONFLICT (account_id) DO UPDATE SET number = greatest(r.number, excluded.number)`
 
-/** The leads of an account behind `after`, up to `last`. */
+interface CheckedAccount {
+  id: number
+  leadCount: number
+  /** The number of the last reconciled lead. */
+  reconciled: number
+}
+
+/** The leads of an account with numbers above `after`, up to `last`. */
 interface Span {
   accountId: number
   after: number
@@ -69,7 +83,7 @@ interface Span {
 interface LeadRow {
   accountId: number
   leadNumber: number
-  /** Null: there is no such lead. */
+  /** null if no lead has this number. */
   leadReference: string | null
   eventId: string | null
   since: string
@@ -79,26 +93,28 @@ interface LeadRow {
 }
 
 const DETAILS = {
-  lead_missing: 'There is no lead of this number, and perhaps of those that follow.',
-  event_missing: 'The event is neither in the outbox nor held by webhook-service.',
+  lead_missing: 'No lead has this number. The leads with the next numbers may be missing, too.',
+  event_missing: 'The event is neither in the outbox nor stored by webhook-service.',
 }
 
-const findingOf = (kind: keyof typeof DETAILS) => (lead: object) =>
+const buildFinding = (kind: keyof typeof DETAILS) => (lead: object) =>
   Unexplained.fromPartial({ ...lead, kind, detail: DETAILS[kind] })
 
 /**
- * Counts leads, and finds what is wrong: a lead's event must be in the outbox, stored by webhook-service, or so old that it may
- * have been removed, as those of `old` are.
+ * Counts leads, and finds missing leads and missing events. An event is missing if it is neither in the
+ * outbox nor stored by webhook-service. If webhook-service may have removed the event because of its age,
+ * the finding is in `old`, and not in `findings`. `waitedFor` are the young leads whose events are in the
+ * outbox.
  */
 export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: Span[]) => {
-  const rows = await select(database, ...columnsOf(spans, 'accountId', 'after', 'last'))
+  const rows = await select(database, ...splitIntoColumns(spans, 'accountId', 'after', 'last'))
   const leads = rows.filter(({ leadReference }) => leadReference !== null)
   const asked = leads.filter(({ eventId, erased, waiting }) => eventId !== null && !erased && !waiting)
   const stored = await webhooks.check({ eventIds: asked.map(({ eventId }) => eventId!) })
   const { storedEventIds, keptSince } = stored
   const missing = asked.filter(({ eventId }) => !storedEventIds.includes(eventId!))
   const isOld = ({ since }: LeadRow) => keptSince !== undefined && since < keptSince
-  // Of leads that follow each other the first.
+  // Only the first of adjacent missing leads is reported.
   const gaps = rows.filter(({ leadReference, leadNumber }, at) => {
     const before = rows[at - 1]
     return leadReference === null && (before?.leadReference !== null || before.leadNumber !== leadNumber - 1)
@@ -115,42 +131,64 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
       eventsPruned: missing.filter(isOld).length,
     },
     findings: [
-      ...missing.filter((lead) => !isOld(lead)).map(findingOf('event_missing')),
-      ...gaps.map(findingOf('lead_missing')),
+      ...missing.filter((lead) => !isOld(lead)).map(buildFinding('event_missing')),
+      ...gaps.map(buildFinding('lead_missing')),
       ...stored.findings,
     ],
-    old: missing.filter(isOld).map(findingOf('event_missing')),
+    old: missing.filter(isOld).map(buildFinding('event_missing')),
     waitedFor: leads.filter(({ waiting, young }) => waiting && young),
   }
 }
 
-/** Checks the next leads, those behind what was reconciled of their account, or all, and stores what is unexplained. */
-export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
-  const { database } = deps
-  const [afterId = 0, afterNumber = 0] = cursor.after.split(' ').map(Number)
-  validate({ cursor: [afterId, afterNumber].every(Number.isSafeInteger) })
-  const accounts = await nextAccounts(database, Math.max(accountId ?? 0, afterId), accountId ?? null)
+/** Returns the leads of an account that a check reads. */
+const findSpan = ({ id: accountId, leadCount, reconciled }: CheckedAccount, full: boolean): Span =>
+  full
+    ? { accountId, after: 0, last: leadCount }
+    : { accountId, after: reconciled, last: Math.min(leadCount, reconciled + AHEAD) }
+
+/**
+ * Plans a batch: the next leads of each account, at most LEADS in total. `read` is the last lead of the
+ * previous batch. `isFull` says whether the batch has LEADS leads, so that more leads may follow.
+ */
+const planBatch = (
+  accounts: CheckedAccount[],
+  full: boolean,
+  read: { accountId: number; number: number },
+): { spans: Span[]; isFull: boolean } => {
   const spans: Span[] = []
   let left = LEADS
-  for (const { id, leadCount, reconciled } of accounts) {
-    const after = id === afterId ? afterNumber : full ? 0 : reconciled
-    const end = full ? leadCount : Math.min(leadCount, reconciled + AHEAD)
-    const last = Math.max(after, Math.min(end, after + left))
-    spans.push({ accountId: id, after, last })
+  for (const account of accounts) {
+    const span = findSpan(account, full)
+    const { accountId } = span
+    const after = accountId === read.accountId ? read.number : span.after
+    const last = Math.max(after, Math.min(span.last, after + left))
+    spans.push({ accountId, after, last })
     left -= last - after
     if (left === 0) break
   }
+  return { spans, isFull: left === 0 }
+}
+
+/**
+ * Checks the next leads, and stores the findings. Starts after the reconciled leads of each account, or
+ * with `full` at the first lead.
+ */
+export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
+  const { database } = deps
+  const [afterId = 0, afterNumber = 0] = cursor.after.split(' ').map(Number)
+  const accounts = await nextAccounts(database, Math.max(accountId ?? 0, afterId), accountId ?? null)
+  const { spans, isFull } = planBatch(accounts, full, { accountId: afterId, number: afterNumber })
   const { deliveries, counts, findings, waitedFor } = await checkSpans(deps, spans)
   await keepFindings(database, findings)
   const reached = spans.map((span) => {
     const first = waitedFor.find((lead) => lead.accountId === span.accountId)
     return first ? first.leadNumber - 1 : span.last
   })
-  await move(database, ...columnsOf(spans, 'accountId', 'after'), reached)
+  await move(database, ...splitIntoColumns(spans, 'accountId', 'after'), reached)
   const end = spans.at(-1)
-  const isEnd = left > 0 && accounts.length < ACCOUNTS
+  const isEnd = !isFull && accounts.length < ACCOUNTS
   return {
-    // With --full deliveries are counted with the events that they belong to, of all kinds.
+    // With `full`, the stages that read events count their deliveries, so they are not counted here.
     counts: full ? counts : { ...deliveries, ...counts },
     after: isEnd || !end ? undefined : `${end.accountId} ${end.last}`,
   }

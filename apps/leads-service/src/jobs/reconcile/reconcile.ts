@@ -5,15 +5,17 @@ import {
   type ReconcileResponse,
   type Unexplained,
 } from '@leadwire/contracts'
-import { statement } from '@leadwire/service-kit'
-import { isId, isInstant, isOptional, validate } from '../../arguments'
+import { hasEnded, requirePart, statement } from '@leadwire/service-kit'
 import { databaseTime } from '../elsewhere'
 import { checkLeads, checkSpans, type ReconcileDeps, type Stage } from './check-leads'
-import { findingsOf, keepFindings, keyOf } from './unexplained'
+import { buildFindingKey, keepFindings, parseFindings } from './unexplained'
 
-/** Publishing, storing and the sweep take seconds, also when an event is published again. */
+/**
+ * The age in seconds from which a waiting event is a finding. By then webhook-service has normally stored the
+ * event, even if the first check of the outbox, after ten seconds, had to publish the event again.
+ */
 const GRACE_S = 30
-/** The most events reported in each of the two states. */
+/** The maximum number of events that each part of `overdueEvents` reports. */
 const REPORTED = 1000
 const RECHECKED = 500
 
@@ -22,23 +24,32 @@ const stored =
   async ({ webhooks }, { accountId, full, cursor: { after } }) =>
     what === 'events' && !full ? {} : webhooks.check({ next: { what, notifications, accountId, after } })
 
-// Each in the order of its index, oldest first.
+// Each part reads an index in its order, oldest first.
 const overdue = (state: string, order: string) => `
   (SELECT 'event_waiting' AS kind, account_id AS "accountId", lead_reference AS "leadReference", event_id AS "eventId",
     created_at AS since, CASE
-      WHEN refusal IS NOT NULL THEN 'The event was refused: ' || refusal
-      WHEN sequence IS NOT NULL THEN 'The event is published, and webhook-service does not hold it.'
-      ELSE 'The event is in the outbox and not published.' END AS detail
+      WHEN refusal IS NOT NULL THEN 'webhook-service refused the event: ' || refusal
+      WHEN next_check_at IS NULL THEN 'The event waits until the other events of its lead are erased.'
+      ELSE 'The event is in the outbox, but webhook-service has not stored it.' END AS detail
   FROM outbox
   WHERE ${state} AND created_at < clock_timestamp() - interval '${GRACE_S} seconds' AND account_id = coalesce($1, account_id)
   ORDER BY ${order} LIMIT ${REPORTED})`
 
-const overdueEvents = statement<Unexplained>('overdue-events')`
-  ${overdue('published_at IS NULL', 'created_at')} UNION ALL ${overdue('published_at IS NOT NULL', 'published_at')}`
+// The first part finds events whose first check is overdue. The first check is due ten seconds after the
+// event's creation, so an event that is GRACE_S old has a check that is overdue by GRACE_S - 10. UNION
+// removes the repetition of an event that two parts find.
+const overdueEvents = statement<Unexplained & { eventId: string }>('overdue-events')`
+  ${overdue(`next_check_at < now() - interval '${GRACE_S - 10} seconds'`, 'next_check_at')}
+  UNION ${overdue('publish_count > 1', 'created_at')}
+  UNION ${overdue('next_check_at IS NULL', 'created_at')}`
 
-const outbox: Stage = async ({ database }, { accountId }) => ({
-  findings: await overdueEvents(database, accountId ?? null),
-})
+// Asks webhook-service, because a stored event stays in the outbox until its next check.
+const outbox: Stage = async ({ database, webhooks }, { accountId }) => {
+  const overdueRows = await overdueEvents(database, accountId ?? null)
+  const { storedEventIds } = await webhooks.check({ eventIds: overdueRows.map(({ eventId }) => eventId) })
+  const stored = new Set(storedEventIds)
+  return { findings: overdueRows.filter(({ eventId }) => !stored.has(eventId)) }
+}
 
 const select = statement<{ finding: string }>('findings-to-check')`
   SELECT finding FROM unexplained WHERE checked_at < $1 AND account_id = coalesce($2, account_id)
@@ -50,25 +61,32 @@ const FINISH = `
   UPDATE reconciliation SET started_at = $1, finished_at = clock_timestamp(), claimed_until = clock_timestamp()`
 
 /**
- * Deletes the findings from before the check that are no more so. What is wrong with leads and their events stays so behind where the
- * check began: it is checked again, however old it is by now. All else was found anew.
+ * Takes the stored findings that the earlier stages of this check have not found again, and deletes the
+ * findings that no longer hold. Findings about leads and their events may be outside the range of the earlier
+ * stages, so this stage checks these leads and events again, at any age. All other findings no longer hold,
+ * because the earlier stages would have found them again.
  */
 const recheck: Stage = async (deps, { accountId, cursor: { startedAt } }) => {
   const { database, webhooks } = deps
-  const known = findingsOf(await select(database, startedAt, accountId ?? null))
+  const known = parseFindings(await select(database, startedAt, accountId ?? null))
   const spans = known.flatMap(({ kind, accountId: id, leadNumber }) =>
     kind === 'lead_missing' || kind === 'event_missing'
       ? [{ accountId: id, after: leadNumber! - 1, last: leadNumber! }]
       : [],
   )
   const eventIds = known.flatMap(({ kind, eventId }) => (kind === 'deliveries_missing' ? eventId! : []))
-  const [ofLeads, ofEvents] = await Promise.all([checkSpans(deps, spans), webhooks.check({ eventIds })])
-  const found = new Set([...ofLeads.findings, ...ofLeads.old, ...ofEvents.findings].map(keyOf))
+  const [checkedLeads, checkedEvents] = await Promise.all([
+    checkSpans(deps, spans),
+    webhooks.check({ eventIds }),
+  ])
+  const found = new Set(
+    [...checkedLeads.findings, ...checkedLeads.old, ...checkedEvents.findings].map(buildFindingKey),
+  )
   await keepFindings(
     database,
-    known.filter((finding) => found.has(keyOf(finding))),
+    known.filter((finding) => found.has(buildFindingKey(finding))),
   )
-  await database.query({ text: DELETE_RESOLVED, values: [known.map(keyOf), startedAt] })
+  await database.query({ text: DELETE_RESOLVED, values: [known.map(buildFindingKey), startedAt] })
   if (known.length === RECHECKED) return { after: 'more' }
   if (accountId === undefined) await database.query({ text: FINISH, values: [startedAt] })
   return {}
@@ -86,8 +104,9 @@ const STAGES: Record<string, Stage> = {
 const NAMES = Object.keys(STAGES)
 
 /**
- * Checks a batch and stores what is unexplained. The next call passes the cursor of the response; without a cursor the check is
- * finished. Throws invalid, and unavailable while webhook-service is unavailable.
+ * Checks a batch, and stores the findings. The caller passes the cursor of each response in the next call.
+ * The check is finished when a response has no cursor. Throws unavailable while webhook-service is
+ * unavailable.
  */
 export const reconcile = async (
   deps: ReconcileDeps,
@@ -95,33 +114,30 @@ export const reconcile = async (
 ): Promise<ReconcileResponse> => {
   const begin = async () => ({ startedAt: await databaseTime(deps.database), stage: NAMES[0]!, after: '' })
   const cursor = given ?? (await begin())
-  const at = NAMES.indexOf(cursor.stage)
-  validate({
-    account_id: isOptional(accountId, isId),
-    cursor: at >= 0 && isInstant(cursor.startedAt),
-  })
-  const { counts, findings = [], after } = await STAGES[cursor.stage]!(deps, { accountId, full, cursor })
+  const check = requirePart(STAGES[cursor.stage], 'known stage')
+  const { counts, findings = [], after } = await check(deps, { accountId, full, cursor })
   await keepFindings(deps.database, findings)
-  const stage = after === undefined ? NAMES[at + 1] : cursor.stage
+  const stage = after === undefined ? NAMES[NAMES.indexOf(cursor.stage) + 1] : cursor.stage
   return {
     counts: ReconcileCounts.fromPartial(counts ?? {}),
     cursor: stage === undefined ? undefined : { ...cursor, stage, after: after ?? '' },
   }
 }
 
-// A lease: when a process dies during a check, another starts one. Two checks at once do no harm.
+// The claim is a lease: if a process dies during a check, another process starts a new check. Two checks at
+// once do no harm.
 const RENEW = `UPDATE reconciliation SET claimed_until = clock_timestamp() + interval '30 seconds'`
 
 const renew = statement('renew-reconciliation')`${RENEW}`
 
 const claim = statement('claim-reconciliation')`${RENEW}
-  WHERE claimed_until <= clock_timestamp()
-    AND coalesce(started_at, '-infinity') <= clock_timestamp() - $1::bigint * interval '1 ms'
+  WHERE ${hasEnded('claimed_until')}
+    AND coalesce(started_at, '-infinity') NOT BETWEEN clock_timestamp() - $1::bigint * interval '1 ms' AND clock_timestamp()
   RETURNING 1`
 
 /**
- * Checks the new leads of all accounts when the interval is over and no other copy is checking. Resolves at the end of the check, or soon after
- * `signal` is aborted.
+ * Checks the new leads of all accounts if `intervalMs` has passed since the start of the last check, and if
+ * no other copy is checking. Resolves at the end of the check, or soon after `signal` is aborted.
  */
 export const reconcileInTurn = async (
   deps: ReconcileDeps,

@@ -1,12 +1,12 @@
 import { RetrieveReconciliationResponse, Unexplained } from '@leadwire/contracts'
 import { statement, type Transaction } from '@leadwire/service-kit'
-import { isId, isOptional, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 
 const COUNTED_AT_MOST = 10_000
 const REPORTED = 100
 
-// In one order, so that two checks never deadlock. Of an account that is being deleted nothing is to be explained.
+// Inserts in the order of the keys, so that two checks never deadlock. Ignores findings of accounts that are
+// being deleted.
 const keep = statement('keep-findings')`
   INSERT INTO unexplained (key, account_id, since, finding)
   SELECT DISTINCT ON (key) key, (f ->> 'accountId')::bigint, (f ->> 'since')::timestamptz, f
@@ -15,17 +15,17 @@ const keep = statement('keep-findings')`
   ORDER BY key
   ON CONFLICT (key) DO UPDATE SET checked_at = clock_timestamp(), finding = excluded.finding`
 
-export const keyOf = ({ kind, accountId, leadNumber, eventId, deliveryId }: Unexplained): string =>
+export const buildFindingKey = ({ kind, accountId, leadNumber, eventId, deliveryId }: Unexplained): string =>
   [kind, accountId, deliveryId ?? eventId ?? leadNumber].join(' ')
 
-/** Stores findings, or that they were found again. */
+/** Stores findings. A finding that is stored already is marked as found again. */
 export const keepFindings = async (db: Transaction, findings: Unexplained[]): Promise<void> => {
   if (findings.length === 0) return
   const texts = findings.map((finding) => JSON.stringify(finding))
-  await keep(db, findings.map(keyOf), texts)
+  await keep(db, findings.map(buildFindingKey), texts)
 }
 
-export const findingsOf = (rows: { finding: string }[]): Unexplained[] =>
+export const parseFindings = (rows: { finding: string }[]): Unexplained[] =>
   rows.map(({ finding }) => Unexplained.fromPartial(JSON.parse(finding)))
 
 const selectText = (condition: string) => `
@@ -37,7 +37,6 @@ const selectText = (condition: string) => `
   FROM reconciliation`
 
 export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async (deps, { accountId }) => {
-  validate({ account_id: isOptional(accountId, isId) })
   const values = [accountId ?? null]
   const condition = accountId === undefined ? '$1::bigint IS NULL' : 'account_id = $1'
   const list = `SELECT finding FROM unexplained WHERE ${condition} ORDER BY since LIMIT ${REPORTED}`
@@ -45,5 +44,5 @@ export const retrieveReconciliation: Operation<'retrieveReconciliation'> = async
     deps.database.query({ text: selectText(condition), values }),
     deps.database.query<{ finding: string }>({ text: list, values }),
   ])
-  return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: findingsOf(rows) })
+  return RetrieveReconciliationResponse.fromPartial({ ...found, unexplained: parseFindings(rows) })
 }

@@ -1,8 +1,8 @@
-import { columnsOf, type OpenTransaction, statement } from '@leadwire/service-kit'
+import { type OpenTransaction, splitIntoColumns, statement } from '@leadwire/service-kit'
 import { REASONS } from './person-terms'
 import type { PersonTerm } from './write-terms'
 
-/** How many suspects a lead has at most. */
+/** The maximum number of suspects that are found for a lead. */
 const LIMIT = 20
 
 type Reason = (typeof REASONS)[keyof typeof REASONS]
@@ -13,16 +13,23 @@ export interface Suspect {
   reasons: Reason[]
 }
 
-// A bitmap would read and sort all leads of a person, and a plan that was made while there were few leads would read all of them.
+// Excludes bitmap scans, which would read and sort all leads of a person. Excludes sequential scans, which
+// PostgreSQL would keep using if it made the plan while there were few leads.
 const set = statement('settings-of-suspects')`
   SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)`
 
-/** One lead of the account by the index of numbers: a plan that was made while there were few leads could take any, but not in its order. */
+/**
+ * Returns the SQL after FROM that finds one lead of the account in $1 by its number. With a plain equality,
+ * PostgreSQL could use another index, because it may keep a plan that it made while there were few leads.
+ * With BETWEEN and ORDER BY, PostgreSQL can only use the index on (account_id, number).
+ */
 export const leadByNumber = (number: string) =>
   `leads WHERE account_id = $1 AND number BETWEEN ${number} AND ${number} ORDER BY number LIMIT 1`
 
-// The newest of each term, by one range of the primary key: of an equal term the index by number could be taken, and read whole.
-// Numbers and created_at rise together: what is too old is behind the others.
+// For each term, finds the newest leads with the term in one range of the primary key. With `term = …`,
+// PostgreSQL could instead read the whole index on (account_id, number). LIMIT applies before the check of
+// created_at. It drops no lead that is new enough in favour of an older lead, because numbers rise with
+// created_at.
 const select = statement<Row>('find-suspects')`
   SELECT found.number, o.reference, found.marks
   FROM (
@@ -44,12 +51,14 @@ const select = statement<Row>('find-suspects')`
 
 type Row = { number: number; reference: string; marks: string[] }
 
-const reasonsOf = (marks: string[]): Reason[] =>
+const listReasons = (marks: string[]): Reason[] =>
   Object.entries(REASONS).flatMap(([mark, reason]) => (marks.includes(mark) ? reason : []))
 
 /**
- * The newest leads that share a term with a lead, newest first, by the lead's number: those created before it, or with a number below
- * `before`, and at most `windowMs` earlier. A lead without any is left out.
+ * Finds the suspects of each lead in `terms`: other leads that share a term with the lead, and that were
+ * created no earlier than `windowMs` before the lead. Suspects have numbers below `before`, or by default
+ * below the lead's number. Resolves with a map from the number of a lead to its suspects, newest first. The
+ * map leaves out leads without suspects.
  */
 export const findSuspects = async (
   tx: OpenTransaction,
@@ -57,12 +66,12 @@ export const findSuspects = async (
   { terms, before, windowMs }: { terms: PersonTerm[]; before?: number; windowMs: number },
 ): Promise<Map<number, Suspect[]>> => {
   set.send(tx)
-  const asked = columnsOf(terms, 'number', 'term', 'createdAt')
+  const asked = splitIntoColumns(terms, 'number', 'term', 'createdAt')
   const rows = await select(tx, accountId, ...asked, before ?? null, windowMs / 1000)
   const found = new Map<number, Suspect[]>()
   for (const { number, reference, marks } of rows) {
     const suspects = found.get(number) ?? []
-    if (suspects.length < LIMIT) suspects.push({ reference, reasons: reasonsOf(marks) })
+    if (suspects.length < LIMIT) suspects.push({ reference, reasons: listReasons(marks) })
     found.set(number, suspects)
   }
   return found

@@ -4,7 +4,7 @@ import type { OutboxEvent, RecordingDeps } from '../../outbox/record-events'
 import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
 
-/** How many leads' words one transaction writes. */
+/** The maximum number of leads that one transaction indexes. */
 const BATCH = 100
 
 const countLeads = statement<{ count: number }>('count-of-leads')`
@@ -12,20 +12,26 @@ const countLeads = statement<{ count: number }>('count-of-leads')`
 
 const moveProgress = statement('move-search-progress')`
   UPDATE lead_search_progress
-  SET number = $2, suspected = greatest(coalesce(suspected, number), $2), format = ${SEARCH_FORMAT} WHERE account_id = $1`
+  SET number = $2, suspected = greatest(suspected, $2), format = ${SEARCH_FORMAT} WHERE account_id = $1`
 
-// What a crash takes with it is written again: the progress goes with the words.
+// The commit does not wait for the disk. A crash may lose the search terms, but only together with the
+// progress, so the next round writes the terms again.
 const RELAXED = 'SET LOCAL synchronous_commit = off'
 
 export type IndexDeps = RecordingDeps & {
-  /** How long before a lead another one of the same person was created at most; 0: none is reported. */
+  /**
+   * A lead's suspects are leads of the same person that were created at most this long before the lead. With
+   * 0, no suspects are reported.
+   */
   duplicateWindowMs: number
 }
 
 /**
- * Writes the words of an account's next leads, and reports those of them that earlier ones seem to be duplicates of; words of an older
- * format are written anew from the first lead on. `busy`, with `skip`: another copy is indexing, and may not have seen the newest
- * leads. The numbers of an account are committed in their order.
+ * Writes the search terms of an account's next leads, and reports the earlier leads that these leads may
+ * duplicate. Starts again with the first lead if the stored terms have an older format. Never misses a lead,
+ * because an account's leads are committed in the order of their numbers. Resolves with `busy` if `skip` is
+ * set and another copy is indexing the account. The caller must then try again, because that copy may not
+ * have seen the newest leads.
  */
 export const indexLeads = async (
   { database, onCommitted, duplicateWindowMs: windowMs }: IndexDeps,
@@ -35,19 +41,20 @@ export const indexLeads = async (
   let events: OutboxEvent[] = []
   const state = await database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
-    // Before the lock, which is a row of an account that is there. Later leads are enqueued themselves.
+    // Read before `lockProgress`, which fails if the account does not exist. Leads that are committed after
+    // this count are enqueued separately.
     const [account] = await countLeads(tx, accountId)
     if (!account) return 'done'
     const { count } = account
     const progress = await lockProgress(tx, accountId, { skip })
     if (!progress) return 'busy'
-    // A newer release is rolled out, and does it.
+    // A newer release is being rolled out, and indexes the leads.
     if (progress.format > SEARCH_FORMAT) return 'done'
     const after = progress.format < SEARCH_FORMAT ? 0 : progress.number
     if (after >= count) return 'done'
     const last = Math.min(after + BATCH, count)
-    const reported = progress.suspected ?? progress.number
-    const terms = (await writeTerms(tx, accountId, { after, last })).filter(({ number }) => number > reported)
+    const written = await writeTerms(tx, accountId, { after, last })
+    const terms = written.filter(({ number }) => number > progress.suspected)
     if (terms.length > 0 && windowMs > 0) events = await reportSuspects(tx, accountId, { terms, windowMs })
     moveProgress.send(tx, accountId, last)
     return last < count ? 'more' : 'done'
@@ -56,14 +63,17 @@ export const indexLeads = async (
   return state
 }
 
-// 20,000 leads are some seconds' work.
+// The maximum number of rounds of `catchUp`. They index 20,000 leads, which takes a few seconds.
 const CATCH_UP = 20_000 / BATCH
 
-/** Has every lead that the account has by now found by its words. Throws unavailable where too many of them have none yet. */
+/** Indexes all remaining leads of an account. Throws unavailable if more than 20,000 leads remain. */
 export const catchUp = async (deps: IndexDeps, accountId: number): Promise<void> => {
   for (let round = 0; round < CATCH_UP; round += 1)
     if ((await indexLeads(deps, accountId, { skip: false })) === 'done') return
-  throw new ServiceError('unavailable', 'The words of the account’s leads are still being written.')
+  throw new ServiceError(
+    'unavailable',
+    'The search index of this account is not complete yet. Try again shortly.',
+  )
 }
 
 const selectBehind = statement<{ id: number; behind: boolean }>('unindexed-accounts')`
@@ -71,7 +81,10 @@ const selectBehind = statement<{ id: number; behind: boolean }>('unindexed-accou
   FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
   WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
 
-/** The accounts with unindexed leads among the 1,000 after `after`, and the last account that was read; undefined at the end. */
+/**
+ * Finds the accounts whose leads must be indexed, among the 1,000 accounts that follow `after`. `last` is the
+ * last account that was read, or undefined if no account follows `after`.
+ */
 export const findBehind = async (
   database: Database,
   after: number,

@@ -1,12 +1,12 @@
 import { emailForm } from '@leadwire/contracts'
 import { asciiDigits, isAscii, phoneKeys, takeNumbers } from '../../contacts/phone-numbers'
 
-// With each change of what termsOf or personTerms answers SEARCH_FORMAT of contracts is raised.
+// Raise SEARCH_FORMAT of libs/contracts whenever the results of listSearchTerms or personTerms change.
 
-/** How long a word is kept. */
+/** The maximum number of code points in a term. The rest is cut off. */
 const MAX_TERM = 64
 
-/** What a lead is found by. */
+/** The fields of a lead that its search terms are made of. */
 export interface Searched {
   name: string
   first_name: string
@@ -20,21 +20,24 @@ export interface Searched {
   postcode: string
 }
 
-// By code points: half a character can not be stored.
+// Cuts between code points, because half a surrogate pair cannot be stored.
 const cut = (word: string) => (word.length <= MAX_TERM ? word : [...word].slice(0, MAX_TERM).join(''))
 
 const unique = (words: string[]): string[] => [...new Set(words.map(cut))].filter((word) => word !== '')
 
-export const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, '')
+export const keepLettersAndDigits = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, '')
 
-// Letters that have no accent to be taken off, each with what it is typed as.
+// Letters without a removable accent, each followed by the letters that people type for it.
 const TYPED = new Map(
   'ßss æae œoe øo łl đd ðd þth ıi ħh ŧt ŋn ςσ'
     .split(' ')
     .map(([letter, ...typed]) => [letter, typed.join('')]),
 )
 
-/** A text as people type it: in lower case, without accents, with one kind of apostrophe and of digits. */
+/**
+ * Returns a text as people type it: in lower case, without accents, with one kind of apostrophe and with
+ * ASCII digits.
+ */
 export const fold = (text: string): string => {
   const plain = text.replace(/[‘’‛ʼʻʹ′´`＇]/g, "'")
   if (isAscii(plain)) return plain.toLowerCase()
@@ -47,12 +50,17 @@ export const fold = (text: string): string => {
 const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]*\d+(?:[\s()./-]+\d+)+/gu
 const LIKE_PHONE = /^\(*[+0]|(?:\d\D*){7}/
 
-/** Adjacent numbers may be a telephone number, or the start of one. House numbers are no part of one. */
+/**
+ * Joins adjacent numbers that may be a telephone number or its start. House numbers are not joined.
+ */
 const joinPhones = (text: string, by: string): string =>
   text.replace(NEIGHBOURS, (numbers) => (LIKE_PHONE.test(numbers) ? numbers.replace(/\D+/g, by) : numbers))
 
-/** The words of a text, each from each of its parts on: of O'Brien-Smith `obriensmith`, `briensmith` and `smith`. */
-const wordsOf = (text: string): string[] =>
+/**
+ * Lists the words of a text. A word with several parts is also listed from each later part on: O'Brien-Smith
+ * becomes `obriensmith`, `briensmith` and `smith`.
+ */
+const splitIntoWords = (text: string): string[] =>
   joinPhones(fold(text), '-')
     .split(/\s+/)
     .flatMap((word) => {
@@ -60,50 +68,119 @@ const wordsOf = (text: string): string[] =>
       return parts.map((_, index) => parts.slice(index).join(''))
     })
 
-const digitsOf = (text: string): string => asciiDigits(text).replace(/\D/g, '')
+const keepDigits = (text: string): string => asciiDigits(text).replace(/\D/g, '')
 
-/** British numbers are found with 0 and with 44. */
-const numberTerms = (key: string): string[] => [
-  digitsOf(key),
-  key.startsWith('+44') ? `0${key.slice(3)}` : '',
-]
+/**
+ * Returns the term that finds a number by its end: `$` and the digits backwards. No other term starts with
+ * `$`.
+ */
+const reverseDigits = (digits: string): string => `$${[...digits].reverse().join('')}`
 
-/** The digits as well, for those who begin a number as it was written. */
+/**
+ * Lists the terms of a telephone number. Searches find a British number by 0… and by 44…, and any number by
+ * its last digits.
+ */
+const numberTerms = (key: string): string[] => {
+  const digits = keepDigits(key)
+  if (digits === '') return []
+  const national = key.startsWith('+44') ? [`0${key.slice(3)}`] : []
+  return [digits, ...national, reverseDigits(digits)]
+}
+
+/**
+ * Lists the terms of a telephone field. The digits as written are one of the terms, because people may
+ * search for the number as it is written.
+ */
 const phoneTerms = (given: string | null, link: string | null): string[] =>
-  given === null || link === null ? [] : [digitsOf(given), ...phoneKeys(given, link).flatMap(numberTerms)]
+  given === null || link === null ? [] : [keepDigits(given), ...phoneKeys(given, link).flatMap(numberTerms)]
 
-// A text with fewer digits has no telephone number in it, and most names have fewer.
+// Matches a text with at least seven digits. Texts with fewer, such as most names, contain no telephone
+// number.
 const MAY_HAVE_NUMBER = /(?:\p{Nd}\P{Nd}*){7}/u
 
 const nameTerms = (name: string | null): string[] => {
   if (name === null) return []
   return MAY_HAVE_NUMBER.test(name)
-    ? [...wordsOf(name), ...takeNumbers(name).keys.flatMap(numberTerms)]
-    : wordsOf(name)
+    ? [...splitIntoWords(name), ...takeNumbers(name).numbers.flatMap(({ key }) => numberTerms(key))]
+    : splitIntoWords(name)
 }
 
-/** The word that an e-mail address is found by, whatever its spelling. */
-export const emailTerm = (email: string): string => cut(lettersOf(fold(emailForm(email))))
+/** Returns the term by which an e-mail address is found, in any spelling. */
+export const emailTerm = (email: string): string => cut(keepLettersAndDigits(fold(emailForm(email))))
 
-/** The word that a telephone number is found by, of its key. */
-export const phoneTerm = (key: string): string => cut(digitsOf(key))
+/** Returns the term by which leads with a telephone number are found. `key` is the key of the number. */
+export const phoneTerm = (key: string): string => cut(keepDigits(key))
 
-/** The words of what is asked for: each has to be the beginning of one of a lead's. */
-export const searchWords = (q: string): string[] => {
-  const { keys, rest } = takeNumbers(q)
-  const folded = fold(rest.replace(/\S+@\S+/g, emailForm)).replaceAll("'", '')
-  const words = joinPhones(folded, '')
-    .split(/\s+/)
-    // Names are written with a hyphen or a space. What else stands in a word may be an e-mail's.
-    .flatMap((word) => (word.includes('@') ? [word] : word.split(/[^\p{L}\p{N}.&+_]+/u)))
-  return unique([...keys.map(digitsOf), ...words.map(lettersOf)])
+/** Alternative starts of a term. */
+export type Starts = string[]
+
+/**
+ * A word of a search, as alternative lists of starts. A lead matches the word if it matches one of the lists.
+ * A lead matches a list if, for each element of the list, one of the lead's terms begins with one of the
+ * element's starts.
+ */
+export type SearchWord = Starts[][]
+
+// The minimum number of digits for a search by the end of a number. Too many numbers end with the same three
+// digits.
+const MIN_END = 4
+// The minimum number of digits for a search that omits the 0 or 44 of a number. With fewer digits, `7946`
+// would also find all numbers that begin with 07946.
+const MIN_START = 7
+
+/**
+ * Lists the starts of terms for digits that may be the start or the end of a number. The start of a number
+ * may have been typed without its 0 or 44, or with 00 before it.
+ */
+const listStarts = (digits: string): Starts => {
+  if (digits.length < MIN_END) return [digits]
+  const starts = [digits, reverseDigits(digits)]
+  if (digits.length >= MIN_START) starts.push(`44${digits}`, digits.replace(/^00/, '').replace(/^440/, '44'))
+  return unique(starts)
 }
 
 /**
- * The words that a lead is found by, each once. A word that another one starts with is left out, unless it is the whole of an address or
- * of a number: persons are found by those.
+ * Lists the starts of terms for digits that were read as a telephone number. The digits may also be a foreign
+ * number without its calling code, or only the start of a longer number.
  */
-export const termsOf = (lead: Searched): string[] => {
+const listStartsOfNumber = ({ key, digits }: { key: string; digits: string }): Starts =>
+  unique([keepDigits(key), digits, reverseDigits(digits.replace(/^0/, ''))])
+
+const DIGIT_GROUPS = /(?<!\S)[+(]*\d+(?:[\s()./-]+\d+)+\)?(?!\S)/g
+
+/**
+ * Returns the words of a search. Adjacent groups of digits may be one telephone number or separate words, so
+ * they become one word with two alternatives.
+ */
+export const searchWords = (q: string): SearchWord[] => {
+  const { numbers, rest } = takeNumbers(q)
+  const folded = fold(rest.replace(/\S+@\S+/g, emailForm)).replaceAll("'", '')
+  const groups: SearchWord[] = []
+  const others = joinPhones(folded, '').replace(DIGIT_GROUPS, (written) => {
+    const joined = keepDigits(written)
+    if (joined.length < MIN_END) return written
+    groups.push([[listStarts(joined)], written.match(/\d+/g)!.map(listStarts)])
+    return ' '
+  })
+  const words = others
+    .split(/\s+/)
+    // Splits at hyphens, because people write names with a hyphen or with a space. Does not split at `.&+_`,
+    // which may be part of an e-mail address.
+    .flatMap((word) => (word.includes('@') ? [word] : word.split(/[^\p{L}\p{N}.&+_]+/u)))
+    .map(keepLettersAndDigits)
+  return [
+    ...numbers.map((number) => [[listStartsOfNumber(number)]]),
+    ...groups,
+    ...unique(words).map((word) => [[/^\d+$/.test(word) ? listStarts(word) : [word]]]),
+  ]
+}
+
+/**
+ * Returns the search terms of a lead without repetitions. Leaves out a term that is the start of another
+ * term, because searches compare only the starts of terms. Keeps whole e-mail addresses and numbers, because
+ * `findPersonLeads` compares whole terms.
+ */
+export const listSearchTerms = (lead: Searched): string[] => {
   const [outward = '', inward = ''] = lead.postcode.toLowerCase().split(' ')
   const whole = new Set([
     emailTerm(lead.email),

@@ -2,12 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createLoops, type Logger, type Round } from '@leadwire/service-kit'
 import { findBehind, type IndexDeps, indexLeads } from './index-leads'
 
-/** How many times as long as a batch took the next one waits: creates go first. */
+/**
+ * The pause after a batch, as a multiple of the time that the batch took. The pause gives creates priority.
+ */
 const PAUSE_FACTOR = 1
 
 /**
- * Writes the words that leads are found by, and reports suspected duplicates, after they were committed: of accounts that this
- * process has just written to, and of those that a crash or a new format left behind by a poll of 1,000 accounts every two seconds.
+ * Starts two loops. The first indexes the committed leads of enqueued accounts, and reports suspected
+ * duplicates. This process enqueues the accounts that it writes to. The second loop polls 1,000 accounts
+ * every two seconds, and enqueues accounts that a crash or a new format has left behind.
  */
 export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger }) => {
   const loops = createLoops(logger)
@@ -16,10 +19,12 @@ export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger })
 
   const index = async (): Promise<Round> => {
     let more = false
-    // A copy, so that accounts that are enqueued meanwhile do not wait for one with many leads.
+    // Iterates over a copy, because the loop over the set itself would also visit the accounts that are added
+    // again below, and might never end.
     for (const accountId of [...accounts]) {
       if (loops.signal.aborted) return false
-      // Before, so that what is enqueued meanwhile counts.
+      // Deleted before the work starts, because leads that are committed during the work must enqueue the
+      // account again.
       accounts.delete(accountId)
       const startedAt = performance.now()
       const state = await indexLeads(deps, accountId, { skip: true }).catch((error: unknown) => {
@@ -46,12 +51,14 @@ export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger })
   const wake = loops.run('search', { pauseMs: 250, idleMs: 60_000 }, index)
   loops.run('search poll', { pauseMs: 2000 }, poll)
   return {
-    /** Makes the leads of these accounts searchable that were just committed. */
+    /** Enqueues the accounts of leads that were just committed. */
     enqueue: (leads: { accountId: number }[]): void => {
       for (const { accountId } of leads) accounts.add(accountId)
       wake()
     },
-    /** Resolves when the rounds in flight are over. What is left is found at the next start. */
+    /**
+     * Resolves when the rounds in flight are over. After the next start, the poll finds the remaining leads.
+     */
     stop: (): Promise<void> => loops.stop(),
   }
 }

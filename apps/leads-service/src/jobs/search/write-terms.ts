@@ -1,7 +1,7 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
-import { columnsOf, type OpenTransaction, statement } from '@leadwire/service-kit'
+import { type OpenTransaction, splitIntoColumns, statement } from '@leadwire/service-kit'
 import { personTerms } from './person-terms'
-import { type Searched, termsOf } from './search-terms'
+import { listSearchTerms, type Searched } from './search-terms'
 
 const addProgress = statement('add-search-progress')`
   INSERT INTO lead_search_progress (account_id, format) VALUES ($1, ${SEARCH_FORMAT}) ON CONFLICT DO NOTHING`
@@ -17,25 +17,26 @@ const selectLeads = statement<Searched & { number: number; created_at: string }>
 const deleteTerms = statement('delete-terms')`
   DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3`
 
-// In the order of the index, so that the rows of a page of it come one after the other.
+// Sorted like the index, so that the entries of one page of the index are inserted one after the other.
 const insertTerms = statement('insert-terms')`
   INSERT INTO lead_search (account_id, term, number)
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`
 
-/** A term of the lead with a number. */
+/** A person term (`personTerms`), and the number and creation time of its lead. */
 export type PersonTerm = { number: number; term: string; createdAt: string }
 
 interface Progress {
   number: number
   format: number
-  /** Up to which number duplicates were reported; null: as `number`. */
-  suspected: number | null
+  /** Suspected duplicates of leads up to this number have been reported. */
+  suspected: number
 }
 
 /**
- * Locks how far the words of an account's leads have been written. With `skip` undefined where another transaction has it.
- * Whatever changes or empties what a lead is found by (`Searched`) locks it, too, and deletes or writes the lead's words behind
- * it: nothing older is written afterwards.
+ * Locks the search progress of an account. Resolves with undefined if `skip` is set and another transaction
+ * has the lock. A transaction that changes or erases a field in `Searched` must take this lock before it
+ * rewrites or deletes the lead's terms. Otherwise an indexer that has read the old field could write outdated
+ * terms afterwards.
  */
 export const lockProgress = async (
   tx: OpenTransaction,
@@ -52,8 +53,8 @@ export const lockProgress = async (
 }
 
 /**
- * Writes the words of the leads behind number `after` up to `last` anew. The account's progress must be locked. Resolves with the
- * terms of persons.
+ * Rewrites the search terms of the leads with numbers above `after`, up to `last`. The caller must have
+ * locked the account's search progress. Resolves with the person terms of these leads.
  */
 export const writeTerms = async (
   tx: OpenTransaction,
@@ -67,7 +68,7 @@ export const writeTerms = async (
       made(lead).map((term) => ({ number: lead.number, term, createdAt: lead.created_at })),
     )
   const persons = withTerms(personTerms)
-  const all = [...withTerms(termsOf), ...persons]
-  insertTerms.send(tx, accountId, ...columnsOf(all, 'term', 'number'))
+  const all = [...withTerms(listSearchTerms), ...persons]
+  insertTerms.send(tx, accountId, ...splitIntoColumns(all, 'term', 'number'))
   return persons
 }

@@ -2,17 +2,17 @@ import type { NewQuoteItem } from '@leadwire/contracts'
 import { oldKeys } from '@leadwire/service-kit'
 import { eventually } from '@leadwire/test-kit'
 import {
+  buildQuote,
   holdAccount,
   itemWith,
-  listedOf,
   newAccount,
   newImage,
   newItem,
   newLead,
-  outboxOf,
-  outcomesOf,
-  quoteOf,
   type RunningLeadsService,
+  readLeadPage,
+  readOutbox,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -31,13 +31,13 @@ const keyFor = (tokenId: number, key: string, what = 'a') => ({
 
 const listed = async (accountId: number) => {
   const { results } = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
-  const { total, items } = listedOf(results[0]!)
+  const { total, items } = readLeadPage(results[0]!)
   return { total, items: JSON.parse(items.toString()) }
 }
 
 test('a batch creates each lead for its own account, and a bad item fails alone', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
-  const outcomes = outcomesOf(
+  const outcomes = readOutcomes(
     await service.leads.createLeads({
       leads: [
         newItem(mine.accountId, { lead: newLead({ name: 'first' }) }),
@@ -65,13 +65,20 @@ test('the event carries the lead as the response shows it, in the same bytes', a
   const { accountId, apiKey } = await newAccount(service)
   const items = [newItem(accountId), newItem(accountId, { lead: newLead({ status: 'test' }) })]
   const { results } = await service.leads.createLeads({ leads: items })
-  const leads = outcomesOf({ results })
-  const events = (await outboxOf(service)).filter((event) => event.accountId === accountId)
+  const leads = readOutcomes({ results })
+  const events = (await readOutbox(service)).filter((event) => event.accountId === accountId)
   expect(events).toEqual(
     leads.map((lead, index) => ({
-      ...{ eventId: expect.any(String), accountId, accountKey: apiKey, type: 'lead.created' },
-      ...{ leadReference: lead.reference, leadVersion: 1, test: index === 1, traceparent: '' },
-      ...{ createdAt: lead.created_at, body: results[index]!.result!.value },
+      eventId: expect.any(String),
+      accountId,
+      accountKey: apiKey,
+      type: 'lead.created',
+      leadReference: lead.reference,
+      leadVersion: 1,
+      test: index === 1,
+      traceparent: '',
+      createdAt: lead.created_at,
+      body: results[index]!.result!.value,
       match: { status: ['open', 'test'][index], referrer: 'Website', postcode: 'SW1A 1AA' },
     })),
   )
@@ -80,20 +87,21 @@ test('the event carries the lead as the response shows it, in the same bytes', a
 
 test('number, id and time agree for concurrent creates through two copies, over many accounts', async () => {
   const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(service)))
-  const calls = Array.from({ length: 200 }, (_, index) => {
+  const calls = Array.from({ length: 60 }, (_, index) => {
     const copy = index % 2 ? service.leads : service.otherLeads
-    // Each call names the accounts in another order, which is how unordered locks would end in a deadlock.
+    // Calls name the accounts in different orders. If the service took locks in the order of the call, calls
+    // would deadlock.
     const order = [...accounts.slice(index % 5), ...accounts.slice(0, index % 5)]
     return copy.createLeads({ leads: order.map(({ accountId }) => newItem(accountId)) })
   })
-  const outcomes = (await Promise.all(calls)).flatMap(outcomesOf)
+  const outcomes = (await Promise.all(calls)).flatMap(readOutcomes)
   expect(outcomes.filter((outcome) => outcome.failure)).toEqual([])
   for (const { accountId } of accounts) {
     const rows = await service.db.query<{ id: number; number: number; created_at: string }>({
       text: 'SELECT id, number, created_at FROM leads WHERE account_id = $1 ORDER BY number',
       values: [accountId],
     })
-    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
+    expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1))
     expect(rows.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).sort((a, b) => a - b))
     expect(rows.map(({ created_at }) => created_at)).toEqual(rows.map(({ created_at }) => created_at).sort())
   }
@@ -102,7 +110,7 @@ test('number, id and time agree for concurrent creates through two copies, over 
 test('leads of one account in one batch have times of their own, in the order given', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
   const owners = [mine, other, mine, mine]
-  const leads = outcomesOf(
+  const leads = readOutcomes(
     await service.leads.createLeads({ leads: owners.map(({ accountId }) => newItem(accountId)) }),
   )
   const own = leads.filter((_, index) => owners[index] === mine)
@@ -121,7 +129,7 @@ test('created_at never runs back behind the account’s last lead', async () => 
     text: 'UPDATE accounts SET last_lead_at = $2 WHERE id = $1',
     values: [accountId, ahead],
   })
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
   expect(lead.created_at).toBe(ahead)
 })
 
@@ -135,13 +143,13 @@ test('a thousand creates under one key make one lead and one event', async () =>
       }),
     ),
   )
-  const outcomes = responses.flatMap(outcomesOf)
+  const outcomes = responses.flatMap(readOutcomes)
   const answered = outcomes.filter((outcome) => !outcome.failure)
   expect(answered.length).toBeGreaterThan(0)
   expect(new Set(answered.map(({ reference }) => reference)).size).toBe(1)
   expect(new Set(outcomes.flatMap((outcome) => outcome.failure?.code ?? []))).toEqual(new Set(['conflict']))
   expect((await listed(accountId)).total).toBe(1)
-  expect((await outboxOf(service)).filter((event) => event.accountId === accountId)).toHaveLength(1)
+  expect((await readOutbox(service)).filter((event) => event.accountId === accountId)).toHaveLength(1)
 })
 
 test('a key replays its answer byte for byte, refuses another request, and is the token’s own', async () => {
@@ -157,7 +165,7 @@ test('a key replays its answer byte for byte, refuses another request, and is th
   const first = await create(keyFor(tokenId, 'k'))
   expect(await create(keyFor(tokenId, 'k'))).toEqual({ ...first, replayed: true })
   const refused = await create(keyFor(tokenId, 'k', 'b'))
-  expect(outcomesOf({ results: [refused] })[0].failure).toMatchObject({ code: 'invalid' })
+  expect(readOutcomes({ results: [refused] })[0].failure).toMatchObject({ code: 'invalid' })
   expect(await create(keyFor(token!.id, 'k'))).not.toEqual(first)
   await service.db.query({
     text: `UPDATE idempotency_keys SET created_at = created_at - interval '24 hours'`,
@@ -169,13 +177,13 @@ test('a key replays its answer byte for byte, refuses another request, and is th
 test('a saved answer is replayed to any number at once, in one batch and through both copies', async () => {
   const { accountId, tokenId } = await newAccount(service)
   const item = () => newItem(accountId, { idempotency: keyFor(tokenId, 'saved') })
-  const [first] = outcomesOf(await service.leads.createLeads({ leads: [item()] }))
+  const [first] = readOutcomes(await service.leads.createLeads({ leads: [item()] }))
   const responses = await Promise.all(
     Array.from({ length: 60 }, (_, index) =>
       (index % 2 ? service.leads : service.otherLeads).createLeads({ leads: [item(), item()] }),
     ),
   )
-  const outcomes = responses.flatMap(outcomesOf)
+  const outcomes = responses.flatMap(readOutcomes)
   expect(outcomes).toHaveLength(120)
   for (const outcome of outcomes) expect(outcome).toEqual(first)
 })
@@ -184,10 +192,10 @@ test('a key is in conflict while its first request is in flight, and no longer',
   const { accountId, tokenId } = await newAccount(service)
   const create = async (copy: typeof service.leads) => {
     const leads = [newItem(accountId, { idempotency: keyFor(tokenId, 'slow') })]
-    return outcomesOf(await copy.createLeads({ leads }))[0]
+    return readOutcomes(await copy.createLeads({ leads }))[0]
   }
   const { release, waiters } = await holdAccount(service, accountId)
-  // It has its key locked, and waits for its account.
+  // This create locks its idempotency key, and then waits for the account.
   const first = create(service.leads)
   await eventually(async () => expect(await waiters()).toBe(1))
   expect((await create(service.otherLeads)).failure).toMatchObject({ code: 'conflict' })
@@ -201,30 +209,30 @@ test('maximal leads of one account hold up another one’s for the time of a bat
   const image = await newImage(service, heavy.accountId)
   const maximal = () => {
     const items = new Array<NewQuoteItem>(25).fill(itemWith(image, { options: '{"width":1200}' }))
-    const quotes = Array.from({ length: 10 }, () => quoteOf(...items))
+    const quotes = Array.from({ length: 10 }, () => buildQuote(...items))
     return newItem(heavy.accountId, { lead: newLead({ quotes }) })
   }
-  let waiting = 60
+  let waiting = 24
   const flood = Array.from({ length: waiting }, async () => {
-    const outcomes = outcomesOf(await service.leads.createLeads({ leads: [maximal()] }))
+    const outcomes = readOutcomes(await service.leads.createLeads({ leads: [maximal()] }))
     waiting -= 1
     return outcomes[0]
   })
-  // While there is a flood, each create of the bystander overtakes nearly all of it.
+  // The bystander's creates overtake nearly all of the flood.
   const leftBehind: number[] = []
   while (waiting > 0) {
-    const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+    const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
     expect(lead.failure).toBeUndefined()
     leftBehind.push(waiting)
   }
-  expect(leftBehind[0]).toBeGreaterThan(30)
+  expect(leftBehind[0]).toBeGreaterThan(12)
   expect((await Promise.all(flood)).filter(({ failure }) => failure)).toEqual([])
 })
 
 const largeQuotes = async (accountId: number) => {
   const image = await newImage(service, accountId)
   const options = JSON.stringify(Object.fromEntries([...'abcd'].map((key) => [key, 'x'.repeat(250)])))
-  return [quoteOf(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
+  return [buildQuote(...new Array<NewQuoteItem>(250).fill(itemWith(image, { options })))]
 }
 
 test('large leads that wait hold up no small one', async () => {
@@ -234,11 +242,11 @@ test('large leads that wait hold up no small one', async () => {
   const large = [1, 2, 3].map(() =>
     service.leads.createLeads({ leads: [newItem(heavy.accountId, { lead: newLead({ quotes }) })] }),
   )
-  await eventually(async () => expect(await waiters()).toBe(2))
-  const [small] = outcomesOf(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
+  await eventually(async () => expect(await waiters()).toBe(1))
+  const [small] = readOutcomes(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))
   expect(small.failure).toBeUndefined()
   await release()
-  for (const response of await Promise.all(large)) expect(outcomesOf(response)[0].failure).toBeUndefined()
+  for (const response of await Promise.all(large)) expect(readOutcomes(response)[0].failure).toBeUndefined()
 })
 
 test('a value that only the database refuses fails its own lead, also one with a transaction to itself', async () => {
@@ -248,7 +256,7 @@ test('a value that only the database refuses fails its own lead, also one with a
   try {
     for (const quotes of [[], await largeQuotes(accountId)]) {
       const leads = [newItem(accountId, { lead: newLead({ name: 'Refused', quotes }) }), newItem(accountId)]
-      const [refused, created] = outcomesOf(await service.leads.createLeads({ leads }))
+      const [refused, created] = readOutcomes(await service.leads.createLeads({ leads }))
       expect(refused.failure).toMatchObject({ code: 'bad_request' })
       expect(created).toMatchObject({ name: 'Bay window' })
     }

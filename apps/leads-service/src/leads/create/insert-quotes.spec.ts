@@ -2,15 +2,15 @@ import { Event } from '@leadwire/contracts'
 import type { ServiceError } from '@leadwire/service-kit'
 import {
   ASSETS_URL,
+  buildQuote,
   itemWith,
-  listedOf,
   newAccount,
   newImage,
   newItem,
   newLead,
-  outcomesOf,
-  quoteOf,
   type RunningLeadsService,
+  readLeadPage,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-// What JSON escapes, and what some escape and others do not.
+// Characters that JSON escapes, and characters that only some encoders escape.
 const AWKWARD = '"é\\\b\f\n\r\t\u0001\u001f/<\u007f\u2028😀'
 
 test('quotes, items and images come back as they were given, options to the letter', async () => {
@@ -30,15 +30,15 @@ test('quotes, items and images come back as they were given, options to the lett
   const options = '{"width":1200.50,"10":"b","2":"a"}'
   const item = itemWith(image, { margin: 0.25, options })
   const quotes = [
-    quoteOf(item, { ...item, name: 'Second', cost: 1, minimum: -0.5, maximum: 1e21 }),
-    quoteOf({ ...item, name: 'Third' }),
+    buildQuote(item, { ...item, name: 'Second', cost: 1, minimum: -0.5, maximum: 1e21 }),
+    buildQuote({ ...item, name: 'Third' }),
   ]
   const response = await service.leads.createLeads({
     leads: [
       newItem(accountId, { lead: newLead({ quotes, name: AWKWARD, status: 'test', lastName: AWKWARD }) }),
     ],
   })
-  const [lead] = outcomesOf(response)
+  const [lead] = readOutcomes(response)
   expect(lead).toMatchObject({ name: AWKWARD, test: 1, customer: { name: `Ada ${AWKWARD}` } })
   expect(
     lead.quotes.map((quote: { items: { name: string }[] }) => quote.items.map(({ name }) => name)),
@@ -57,14 +57,14 @@ test('quotes, items and images come back as they were given, options to the lett
   expect(retrieved.results[0]!.result).toEqual(created)
   expect(String(created.value)).toContain(`"options":${options}`)
   const listed = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
-  const listItem = String(listedOf(listed.results[0]!).items).slice('['.length, -'}]'.length)
+  const listItem = String(readLeadPage(listed.results[0]!).items).slice('['.length, -'}]'.length)
   expect(String(created.value)).toContain(`{"data":${listItem},"customer":`)
 })
 
 test('an image of another account is an error of the item that names it', async () => {
   const [mine, other] = [await newAccount(service), await newAccount(service)]
-  const quotes = [quoteOf(itemWith(await newImage(service, other.accountId)))]
-  const [outcome] = outcomesOf(
+  const quotes = [buildQuote(itemWith(await newImage(service, other.accountId)))]
+  const [outcome] = readOutcomes(
     await service.leads.createLeads({ leads: [newItem(mine.accountId, { lead: newLead({ quotes }) })] }),
   )
   expect(outcome.failure.fieldErrors).toEqual({
@@ -72,7 +72,7 @@ test('an image of another account is an error of the item that names it', async 
   })
 })
 
-const refusalOf = (outcome: { failure: ServiceError }) => {
+const readFieldErrors = (outcome: { failure: ServiceError }) => {
   expect(outcome.failure.code).toBe('invalid')
   return outcome.failure.fieldErrors
 }
@@ -82,18 +82,18 @@ test('a lead with too many quotes or items is refused with both figures and its 
   const item = itemWith(await newImage(service, accountId))
   const items = (count: number) => new Array<typeof item>(count).fill(item)
   const create = async (...quotes: number[][]) =>
-    outcomesOf(
+    readOutcomes(
       await service.leads.createLeads({
         leads: quotes.map((counts) =>
           newItem(accountId, {
-            lead: newLead({ quotes: counts.map((count) => quoteOf(...items(count))), userId: 987_654 }),
+            lead: newLead({ quotes: counts.map((count) => buildQuote(...items(count))), userId: 987_654 }),
           }),
         ),
       }),
     )
   const [most, tooMany] = await create([...new Array(19).fill(10), 60], [...new Array(20).fill(10), 51])
-  expect(refusalOf(most)).toEqual({ user_id: ['The selected user id is invalid.'] })
-  expect(refusalOf(tooMany)).toEqual({
+  expect(readFieldErrors(most)).toEqual({ user_id: ['The selected user id is invalid.'] })
+  expect(readFieldErrors(tooMany)).toEqual({
     quotes: [
       'A lead may not have more than 20 quotes; this one has 21.',
       'A lead may not have more than 250 items in all; this one has 251.',
@@ -108,15 +108,15 @@ const HEADERS = [
   'traceparent: 00-00000000000000000000000000000000-0000000000000000-01',
 ]
 
-/** With the longest id of a message that it may be published under again, and its trace. */
+/** Returns the size of a published event, including its longest possible headers. */
 const publishedBytes = (payload: Uint8Array) => payload.length + `${HEADERS.join('\r\n')}\r\n\r\n`.length
 
 test('the event of a lead with quotes shows no product_style, and all else as the response does', async () => {
   const { accountId } = await newAccount(service)
   const image = await newImage(service, accountId)
-  const quotes = [quoteOf(itemWith(image), itemWith(image))]
+  const quotes = [buildQuote(itemWith(image), itemWith(image))]
   service.committed.length = 0
-  const [lead] = outcomesOf(
+  const [lead] = readOutcomes(
     await service.leads.createLeads({ leads: [newItem(accountId, { lead: newLead({ quotes }) })] }),
   )
   const { data } = JSON.parse(Buffer.from(Event.decode(service.committed[0]!.payload).body).toString())
@@ -130,15 +130,19 @@ test('no lead without quotes has an event that a limit of 200,000 bytes refuses'
   const phone = `1${text(254)}`
   const own = { phone, mobile: phone, name: text(255), userAgent: text(1024), ip: text(255) }
   const lead = newLead({
-    ...{ ...own, firstName: text(255), lastName: text(255), companyName: text(255) },
-    ...{ description: text(10_000), referrerUrl: text(2048) },
+    ...own,
+    firstName: text(255),
+    lastName: text(255),
+    companyName: text(255),
+    description: text(10_000),
+    referrerUrl: text(2048),
   })
   service.committed.length = 0
   await service.leads.createLeads({ leads: [newItem(accountId, { lead })] })
   expect(service.committed[0]!.payload.length).toBeLessThan(200_000 - 1000)
 })
 
-// What the size of an event is measured with before the lead has any.
+// Makes PostgreSQL draw ids as long as the ids with which `listSizeErrors` measures an event.
 const useLongestIds = async ({ db }: RunningLeadsService) => {
   for (const table of ['leads', 'quotes', 'quote_items'])
     await db.query({ text: `ALTER TABLE ${table} ALTER COLUMN id RESTART WITH 9007199254740000` })
@@ -154,7 +158,7 @@ test.each([
   await useLongestIds(own)
   const image = await newImage(own, accountId, { alt: 'é'.repeat(255), name: '🪟.png' })
   const quotes =
-    count === 0 ? [] : [quoteOf(...new Array(count).fill(itemWith(image, { options: '{"é":"🪟"}' })))]
+    count === 0 ? [] : [buildQuote(...new Array(count).fill(itemWith(image, { options: '{"é":"🪟"}' })))]
   const item = newItem(accountId, { lead: newLead({ quotes, description: 'x'.repeat(2000) }) })
   await own.leads.createLeads({ leads: [item] })
   const bytes = publishedBytes(own.committed[0]!.payload)
@@ -176,13 +180,13 @@ test.each([
         })),
       },
     }
-    const [outcome] = outcomesOf(await limited.leads.createLeads({ leads: [same] }))
+    const [outcome] = readOutcomes(await limited.leads.createLeads({ leads: [same] }))
     if (spare === 0) expect(publishedBytes(limited.committed[0]!.payload)).toBe(bytes)
     else {
       const figure = (value: number) => value.toLocaleString('en-GB')
-      expect(refusalOf(outcome)).toEqual({
+      expect(readFieldErrors(outcome)).toEqual({
         [count === 0 ? 'description' : 'quotes']: [
-          `The event of a lead may not have more than ${figure(bytes - 1)} bytes; this one's may have ${figure(bytes)}.`,
+          `The lead is too large: its event could have ${figure(bytes)} bytes, but the limit is ${figure(bytes - 1)}. Send fewer or shorter values.`,
         ],
       })
       expect(limited.committed).toEqual([])

@@ -1,10 +1,10 @@
 import type { CreateLead } from '@leadwire/contracts'
 import { statement, type Transaction } from '@leadwire/service-kit'
 
-/** What only PostgreSQL can say of a new lead. */
+/** The values of a new lead that PostgreSQL assigns. */
 export interface Stamp {
   accountKey: string
-  /** Dense within the account. */
+  /** The numbers of an account's leads have no gaps. */
   number: number
   id: number
   customerId: number
@@ -14,12 +14,15 @@ export interface Stamp {
   itemIds: number[]
 }
 
-// float8, because only arrays of it are read as numbers.
+// The cast to float8[] makes the driver read numbers. The driver does not do so for bigint[].
 const ids = (table: string, count: string) =>
   `ARRAY (SELECT nextval('${table}_id_seq') FROM generate_series(1, ${count}))::float8[]`
 
-// Accounts are locked by ascending id, so that two batches never deadlock. Times are never before the account's last; those of a
-// batch differ by a microsecond. Ids are drawn behind the sort, so that number, id and time agree. `nth` counts an account's leads.
+// Locks accounts by ascending id, so that two batches never deadlock. A lead's time is never before the time
+// of the account's last lead, and the leads of a batch are a microsecond apart. Ids are drawn after the sort
+// of `numbered`, so that number, id and time have the same order. `nth` is 1 for the first lead of an account
+// in the batch, and 2 for the next. For a batch of two leads, `last_lead_at` becomes now + 1 us, and
+// `before_at` is now - 1 us, so the leads get the times now and now + 1 us.
 const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
   WITH locked AS MATERIALIZED (
     SELECT a.id, asked.leads
@@ -42,29 +45,32 @@ const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
-/** The same lock, for what is numbered later in the transaction. */
+/** Locks accounts as `numberLeads` does, before the transaction numbers any lead. */
 export const lockAccounts = statement('lock-accounts')`
   SELECT FROM accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
 
 const drawParts = statement<Pick<Stamp, 'quoteIds' | 'itemIds'>>('draw-ids')`
   SELECT ${ids('quotes', '$1::int')} AS "quoteIds", ${ids('quote_items', '$2::int')} AS "itemIds"`
 
-/** Ids of the quotes of a lead that is there. */
+/** Draws ids for new quotes and items of a stored lead. */
 export const drawIds = async (
   tx: Transaction,
   item: CreateLead,
 ): Promise<Pick<Stamp, 'quoteIds' | 'itemIds'>> => {
-  const counts = [item.lead!.quotes.length, itemCount(item)]
+  const counts = [item.lead!.quotes.length, countItems(item)]
   if (counts[0] === 0) return { quoteIds: [], itemIds: [] }
   const [drawn] = await drawParts(tx, ...counts)
   return drawn!
 }
 
-/** How many items a lead has in all its quotes. */
-export const itemCount = ({ lead }: CreateLead): number =>
+/** Counts the items in all quotes of a lead. */
+export const countItems = ({ lead }: CreateLead): number =>
   lead!.quotes.reduce((sum, { items }) => sum + items.length, 0)
 
-/** Numbers, ids and times of leads, in their order; undefined where the account does not exist. The accounts stay locked. */
+/**
+ * Locks the accounts of new leads, and assigns numbers, ids and times. Resolves with a stamp for each lead,
+ * in the order of `leads`. The stamp is undefined if the account does not exist.
+ */
 export const numberLeads = async (tx: Transaction, leads: CreateLead[]): Promise<(Stamp | undefined)[]> => {
   const counts = new Map<number, number>()
   const nth = leads.map(({ accountId }) => {
@@ -73,7 +79,7 @@ export const numberLeads = async (tx: Transaction, leads: CreateLead[]): Promise
     return count
   })
   const accountIds = leads.map(({ accountId }) => accountId)
-  const parts = [leads.map(({ lead }) => lead!.quotes.length), leads.map(itemCount)]
+  const parts = [leads.map(({ lead }) => lead!.quotes.length), leads.map(countItems)]
   const values = [[...counts.keys()], [...counts.values()], accountIds, nth, ...parts]
   const rows = await drawNumbers(tx, ...values)
   const stamps = new Array<Stamp | undefined>(leads.length)

@@ -1,82 +1,59 @@
-import type { Actor, WriteLeadBatchRequest, WriteLeadBatchResponse } from '@leadwire/contracts'
+import type { WriteLeadBatchRequest, WriteLeadBatchResponse } from '@leadwire/contracts'
 import {
-  createBatcher,
+  answerUnderKey,
   isRefusedValue,
   type OpenTransaction,
   ServiceError,
   statement,
 } from '@leadwire/service-kit'
-import { isActor, isId, isOptional, validate } from '../../arguments'
-import { underKey } from '../../idempotency/idempotency-keys'
+import type { Dependencies } from '../../operation'
 import type { OutboxEvent } from '../../outbox/record-events'
-import type { CreateLeadsDeps } from './create-leads'
-import { createRows, errorsOfRow } from './create-rows'
+import { type RowOutcome, writeLeadRows } from './write-lead-rows'
+import type { WriteLeadsDeps } from './write-new-leads'
 
-const MAX_ROWS = 100
-
-// An erasure of one of them deletes the saved answer.
+// The erasure of a lead finds the saved responses of batches by these references, and deletes the responses.
 const saveReferences = statement('save-references-of-batch')`
   UPDATE idempotency_keys SET lead_references = $3 WHERE token_id = $1 AND key = $2`
 
-type Deps = CreateLeadsDeps & { actor?: Actor | undefined }
+type Deps = WriteLeadsDeps & Pick<Dependencies, 'actor'>
+
+const renderOutcome = (outcome: RowOutcome): string =>
+  'errors' in outcome ? `{"errors":${outcome.errors}}` : outcome.lead.body.toString()
 
 const writeBatch = async (
   deps: Deps,
   tx: OpenTransaction,
-  { accountId, rows, traceparent, idempotency }: WriteLeadBatchRequest,
+  request: WriteLeadBatchRequest,
   events: OutboxEvent[],
 ): Promise<WriteLeadBatchResponse> => {
+  const { accountId, rows, traceparent, idempotency } = request
   const references: string[] = []
-  const answer = await underKey(tx, idempotency, async () => {
-    const common = { accountId, traceparent, actor: deps.actor }
-    const outcomes = await createRows(deps, tx, rows, common, events)
-    const parts = outcomes.map((outcome) => {
-      const errors = errorsOfRow(outcome)
-      if (errors !== undefined) return `{"errors":${errors}}`
-      const body = (outcome as { body: Buffer }).body.toString()
-      if (idempotency) references.push(JSON.parse(body).data.reference)
-      return body
-    })
-    return Buffer.from(`{"data":[${parts}]}`)
+  const answer = await answerUnderKey(tx, idempotency, async () => {
+    const context = { accountId, traceparent, actor: deps.actor }
+    const outcomes = await writeLeadRows(deps, tx, rows, context, events)
+    for (const outcome of outcomes) if ('lead' in outcome) references.push(outcome.lead.reference)
+    return Buffer.from(`{"data":[${outcomes.map(renderOutcome)}]}`)
   })
-  if (references.length > 0) saveReferences.send(tx, idempotency!.tokenId, idempotency!.key, references)
+  if (idempotency && references.length > 0)
+    saveReferences.send(tx, idempotency.tokenId, idempotency.key, references)
   return answer
 }
 
 /**
- * Writes the leads of rows in one transaction, each with its own result, so that the answer is saved with them. Two are
- * written at a time, accounts in turn: a batch has up to a megabyte.
+ * Writes up to 100 leads in one transaction, which also saves the response. Each lead has its own result.
  */
-export const createWriteLeadBatch = ({ meters }: Pick<CreateLeadsDeps, 'meters'>) => {
-  const enter = createBatcher<
-    { accountId: number; work: () => Promise<WriteLeadBatchResponse> },
-    WriteLeadBatchResponse
-  >({
-    meter: meters?.('lead_batches'),
-    send: async ([first]) => [await first!.work()],
-    ...{ maxBatch: 1, maxInFlight: 2, maxQueued: 1000 },
-    queueOf: ({ accountId }) => accountId,
-  })
-  return (deps: Deps) =>
-    (request: WriteLeadBatchRequest): Promise<WriteLeadBatchResponse> => {
-      const { accountId, rows } = request
-      validate({
-        account_id: isId(accountId),
-        leads: rows.length > 0 && rows.length <= MAX_ROWS && rows.every(({ row }) => row !== undefined),
-        actor: isOptional(deps.actor, isActor),
-      })
-      const work = async () => {
-        const events: OutboxEvent[] = []
-        try {
-          const answer = await deps.database.transaction((tx) => writeBatch(deps, tx, request, events))
-          deps.onCommitted(events)
-          return answer
-        } catch (error) {
-          throw isRefusedValue(error)
-            ? new ServiceError('bad_request', 'A value of a lead can not be stored.')
-            : error
-        }
-      }
-      return enter({ accountId, work })
-    }
+export const writeLeadBatch = async (
+  deps: Deps,
+  request: WriteLeadBatchRequest,
+): Promise<WriteLeadBatchResponse> => {
+  const events: OutboxEvent[] = []
+  try {
+    const answer = await deps.database.transaction((tx) => writeBatch(deps, tx, request, events))
+    deps.onCommitted(events)
+    return answer
+  } catch (error) {
+    if (isRefusedValue(error))
+      throw new ServiceError('bad_request', 'A lead contains a value that cannot be stored.')
+    throw error
+  }
 }

@@ -1,11 +1,10 @@
 import { LeadFilters } from '@leadwire/contracts'
 import { statement } from '@leadwire/service-kit'
-import { isId, validate } from '../../arguments'
 import { findSuspects } from '../../jobs/search/find-suspects'
 import { personTerms } from '../../jobs/search/person-terms'
 import type { Searched } from '../../jobs/search/search-terms'
 import type { Operation } from '../../operation'
-import { numbersOf } from '../list/find-leads'
+import { findStoredNumbers } from '../list/find-leads'
 import { requireLead } from '../read/lead-rows'
 
 type Row = Searched & { number: number; created_at: string; until: string; recent: boolean }
@@ -16,19 +15,19 @@ const select = statement<Row>('lead-of-duplicates')`
   FROM leads WHERE reference = $2 AND account_id = $1`
 
 /**
- * The leads that may be of the same person as a lead and were created within the window before or after it: the newest, newest first.
- * Leads whose words are not written yet are missing. Throws not_found.
+ * Lists the suspected duplicates of a lead, newest first: leads that may be of the same person, and that were
+ * created within the window before or after the lead. Does not find leads that are not indexed yet. Throws
+ * not_found.
  */
 export const listLeadDuplicates: Operation<'listLeadDuplicates'> = (deps, request) =>
   deps.database.transaction(async (tx) => {
     const { accountId } = request
     const { duplicateWindowMs: windowMs } = deps
-    validate({ account_id: isId(accountId) })
     const lead = await requireLead(tx, select, request, windowMs / 1000)
     const { number, created_at: createdAt, until, recent } = lead
     const terms = personTerms(lead).map((term) => ({ number, term, createdAt }))
     const created = LeadFilters.fromPartial(recent ? {} : { createdTo: until })
-    const { last } = await numbersOf(tx, accountId, created)
+    const { last } = await findStoredNumbers(tx, accountId, created)
     const found = await findSuspects(tx, accountId, { terms, before: last + 1, windowMs })
     return { suspects: found.get(number) ?? [] }
   })

@@ -1,5 +1,5 @@
+import { isUuid } from '@leadwire/contracts'
 import { ServiceError, statement, within } from '@leadwire/service-kit'
-import { isActor, isId, isOptional, isUuid, validate } from '../../arguments'
 import type { Operation } from '../../operation'
 import { recordingTransaction } from '../../outbox/record-events'
 import { lockToUpdate, writeUpdate } from '../history/update-lead'
@@ -7,7 +7,8 @@ import { leadNotFound } from '../read/lead-response'
 import { DUPLICATE_OF, requireUnerased } from '../read/lead-rows'
 import { retrieveManagedLead } from '../read/retrieve-managed-lead'
 
-// Both: of two that are marked as duplicates of each other at the same time the second is refused.
+// Locks both leads. If two requests mark them as duplicates of each other at the same time, the second is
+// refused.
 const lock = statement<LinkedLead>('lock-duplicates')`
   SELECT l.id, l.reference, l.status, l.erased_at IS NOT NULL AS erased, l.duplicate_of_id IS NOT NULL AS linked,
     l.status_before_duplicate AS "statusBefore", ${DUPLICATE_OF} AS "duplicateOf"
@@ -25,35 +26,41 @@ interface LinkedLead {
   erased: boolean
   linked: boolean
   statusBefore: string | null
-  /** Null also where it points to an erased lead. */
+  /** The reference of the original. null if there is none, or if it was erased. */
   duplicateOf: string | null
 }
 
 const refused = (message: string) => ServiceError.invalid({ reference: [message] })
 
-/** Throws invalid where a lead can not be a duplicate of another. Nothing becomes a duplicate of a duplicate: there are no cycles. */
+/**
+ * Throws invalid if a lead cannot be marked as a duplicate of `original`. There are no cycles, because a lead
+ * that is itself a duplicate is refused as an original.
+ */
 const checkOriginal = (lead: LinkedLead, original: LinkedLead | undefined) => {
   if (!original || original.erased) throw refused('The selected reference is invalid.')
-  if (original.id === lead.id) throw refused('A lead can not be a duplicate of itself.')
+  if (original.id === lead.id) throw refused('A lead cannot be a duplicate of itself. Select another lead.')
   if (original.duplicateOf !== null)
-    throw refused(`The selected lead is itself a duplicate, of ${original.duplicateOf}.`)
+    throw refused(
+      `The selected lead is itself a duplicate of ${original.duplicateOf}. Select that lead instead.`,
+    )
 }
 
-/** The status of a lead that is marked, or no longer is, and the one to restore. */
-const statusesOf = ({ status, linked, statusBefore }: LinkedLead, original: LinkedLead | undefined) => {
+/** Returns the new status of a lead, and the status to restore when the mark is removed. */
+const chooseStatuses = ({ status, linked, statusBefore }: LinkedLead, original: LinkedLead | undefined) => {
   const isDuplicate = status === 'duplicate'
   if (original) return { status: 'duplicate', before: isDuplicate ? statusBefore : status }
   return { status: (linked && isDuplicate && statusBefore) || status, before: null }
 }
 
 /**
- * Marks a lead as a duplicate of another of its account, or of none any more, which restores its status unless it was changed
- * meanwhile: an update of the lead. Throws not_found, lead_erased and invalid.
+ * Marks a lead as a duplicate of another lead of its account, or removes the mark. Removing the mark restores
+ * the status that the lead had before. A status that was changed after the marking stays. Either request
+ * raises the version, and records history and event, as Update Lead does. Throws not_found, lead_erased and
+ * invalid.
  */
 export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request) =>
   recordingTransaction(deps, async (tx) => {
     const { accountId, reference, original: named } = request
-    validate({ account_id: isId(accountId), actor: isOptional(deps.actor, isActor) })
     const leads = await lock(tx, accountId, [reference, named ?? reference].filter(isUuid))
     const find = (wanted: string) => leads.find((lead) => lead.reference === wanted.toLowerCase())
     const lead = find(reference)
@@ -61,7 +68,7 @@ export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request)
     const row = await requireUnerased(tx, lockToUpdate, request, null)
     const original = named === undefined ? undefined : find(named)
     if (named !== undefined) checkOriginal(lead, original)
-    const { status, before } = statusesOf(lead, original)
+    const { status, before } = chooseStatuses(lead, original)
     const [from, to] = [lead.duplicateOf, original?.reference ?? null]
     link.send(tx, accountId, lead.id, original?.id ?? null, before)
     const linked = from === to ? [] : [{ field: 'duplicate_of', from, to }]

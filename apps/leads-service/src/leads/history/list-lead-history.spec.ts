@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import {
   newAccount,
   newItem,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -19,11 +19,11 @@ const actor = (tokenId: number, requestId: string) => ({ tokenId, tokenName: '',
 const created = async (over: Partial<ReturnType<typeof newItem>> = {}) => {
   const { accountId, tokenId } = await newAccount(service)
   const item = newItem(accountId, { actor: actor(tokenId, 'made-it'), ...over })
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [item] }))
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [item] }))
   return { accountId, tokenId, lead, reference: lead.reference as string }
 }
 
-const historyOf = async (accountId: number, reference: string, before?: number) => {
+const readHistory = async (accountId: number, reference: string, before?: number) => {
   const { items, nextBefore } = await service.leads.listLeadHistory({ accountId, reference, before })
   return { entries: JSON.parse(items.toString()), nextBefore }
 }
@@ -48,20 +48,32 @@ test('who created and changed a lead, when, and from what to what, newest first'
     code: 'precondition_failed',
   })
   const { body } = await service.leads.updateLead({ accountId, reference, value: 0 })
-  const { entries, nextBefore } = await historyOf(accountId, reference.toUpperCase())
+  const { entries, nextBefore } = await readHistory(accountId, reference.toUpperCase())
   const by = { token: { id: tokenId, ...FIRST } }
   const at = expect.stringMatching(/\.\d{6}Z$/)
   expect(entries).toEqual([
     {
-      ...{ version: 4, at: JSON.parse(body.toString()).data.updated_at, action: 'updated' },
-      ...{ token: null, request_id: null, changes: [{ field: 'value', from: 5000, to: 0 }] },
+      version: 4,
+      at: JSON.parse(body.toString()).data.updated_at,
+      action: 'updated',
+      token: null,
+      request_id: null,
+      changes: [{ field: 'value', from: 5000, to: 0 }],
     },
     {
-      ...{ version: 3, at, action: 'updated', token: { id: token!.id, name: 'CRM' }, request_id: 'three' },
+      version: 3,
+      at,
+      action: 'updated',
+      token: { id: token!.id, name: 'CRM' },
+      request_id: 'three',
       changes: [{ field: 'user', from: sam, to: kim }],
     },
     {
-      ...{ version: 2, at, action: 'updated', ...by, request_id: 'two' },
+      version: 2,
+      at,
+      action: 'updated',
+      ...by,
+      request_id: 'two',
       changes: [
         { field: 'status', from: 'open', to: 'sold' },
         { field: 'value', from: 0, to: 5000 },
@@ -77,7 +89,7 @@ test('each change of many at once is recorded, in the order in which they were m
   const { accountId, reference } = await created()
   const values = Array.from({ length: 40 }, (_, index) => index + 1)
   await Promise.all(values.map((value) => service.leads.updateLead({ accountId, reference, value })))
-  const { entries } = await historyOf(accountId, reference)
+  const { entries } = await readHistory(accountId, reference)
   const changes = entries.slice(0, -1).map((entry: { changes: [object] }) => entry.changes[0])
   expect(entries.map(({ version }: { version: number }) => version)).toEqual(
     Array.from({ length: 41 }, (_, index) => 41 - index),
@@ -90,7 +102,8 @@ test('a long history comes a hundred at a time, each entry once', async () => {
   const { accountId, reference, lead } = await created()
   const changes = (from: number, to: number) =>
     service.db.query({
-      text: `INSERT INTO lead_changes SELECT $1, $2, version, NULL, NULL, '[]', clock_timestamp()
+      text: `INSERT INTO lead_changes (account_id, lead_id, version, changes, created_at)
+        SELECT $1, $2, version, '[]', clock_timestamp()
         FROM generate_series($3::int, $4::int) AS version`,
       values: [accountId, lead.id, from, to],
     })
@@ -98,7 +111,7 @@ test('a long history comes a hundred at a time, each entry once', async () => {
     const [versions, lengths]: [number[], number[]] = [[], []]
     let before: number | undefined
     do {
-      const { entries, nextBefore } = await historyOf(accountId, reference, before)
+      const { entries, nextBefore } = await readHistory(accountId, reference, before)
       versions.push(...entries.map(({ version }: { version: number }) => version))
       lengths.push(entries.length)
       before = nextBefore
@@ -124,7 +137,7 @@ test('a long history comes a hundred at a time, each entry once', async () => {
 
 test('a lead of before this was recorded has no creator', async () => {
   const { accountId, reference, lead } = await created({ actor: undefined })
-  expect((await historyOf(accountId, reference)).entries).toEqual([
+  expect((await readHistory(accountId, reference)).entries).toEqual([
     { version: 1, at: lead.created_at, action: 'created', token: null, request_id: null, changes: [] },
   ])
 })
@@ -135,17 +148,17 @@ test('a replayed create leaves the first request in the history', async () => {
   const create = async (requestId: string) => {
     const item = newItem(accountId, { idempotency, actor: actor(tokenId, requestId) })
     const response = await service.leads.createLeads({ leads: [item] })
-    return { etag: response.results[0]!.etag, reference: outcomesOf(response)[0].reference }
+    return { etag: response.results[0]!.etag, reference: readOutcomes(response)[0].reference }
   }
   const first = await create('one')
   await service.leads.updateLead({ accountId, reference: first.reference, value: 1 })
   expect(await create('two')).toEqual(first)
-  const { entries } = await historyOf(accountId, first.reference)
+  const { entries } = await readHistory(accountId, first.reference)
   expect(entries.at(-1)).toMatchObject({ version: 1, request_id: 'one' })
 })
 
 test('another account’s lead, and one that is not there, have no history', async () => {
   const [{ accountId }, { reference }] = [await newAccount(service), await created()]
   for (const asked of [reference, randomUUID(), 'no uuid'])
-    await expect(historyOf(accountId, asked)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(readHistory(accountId, asked)).rejects.toMatchObject({ code: 'not_found' })
 })

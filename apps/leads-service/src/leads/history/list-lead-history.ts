@@ -1,7 +1,7 @@
 import type { Operation } from '../../operation'
 import { LIMIT, listRecords } from '../read/lead-records'
 
-// The creation is version 1, in the lead's own row.
+// The creation is version 1, and is read from the lead's own row.
 const SELECT = `
   SELECT e.version AS id, e.created_at AS at, e.action, e.token_id, t.name AS token_name, e.request_id, e.changes
   FROM (
@@ -24,9 +24,17 @@ interface Row {
   changes: string
 }
 
-const jsonOf = ({ id: version, at, action, token_id: id, token_name: name, request_id, changes }: Row) => {
+const renderEntry = ({
+  id: version,
+  at,
+  action,
+  token_id: id,
+  token_name: name,
+  request_id,
+  changes,
+}: Row) => {
   const entry = JSON.stringify({ version, at, action, token: id === null ? null : { id, name }, request_id })
   return `${entry.slice(0, -1)},"changes":${changes}}`
 }
 
-export const listLeadHistory: Operation<'listLeadHistory'> = listRecords('lead-history', SELECT, jsonOf)
+export const listLeadHistory: Operation<'listLeadHistory'> = listRecords('lead-history', SELECT, renderEntry)

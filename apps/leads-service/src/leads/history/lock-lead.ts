@@ -1,14 +1,17 @@
 import { statement } from '@leadwire/service-kit'
 import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
 
-type LockedLead = ChangedLead & { id: number; erased: boolean }
+export type LockedLead = ChangedLead & { id: number; erased: boolean }
 
 const LOCK = `
   SELECT l.id, l.erased_at IS NOT NULL AS erased, ${CHANGED_LEAD}
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR`
 
-/** For what adds a record to a lead, which locks it this way anyway, for its foreign key: an erasure waits for it, and is waited for. */
+/**
+ * Locks a lead to add a record to it. The record's foreign key takes the same lock anyway. The lock makes an
+ * erasure of the lead and the addition of a record wait for each other.
+ */
 export const lockToAdd = statement<LockedLead>('lock-lead-to-add')`${LOCK} KEY SHARE`
 
-/** For what raises the version of a lead: one change after the other. */
+/** Locks a lead to change it. Other changes wait, so each change gets its own version. */
 export const lockToChange = statement<LockedLead>('lock-lead-to-change')`${LOCK} NO KEY UPDATE`

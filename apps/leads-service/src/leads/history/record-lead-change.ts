@@ -1,16 +1,20 @@
-import { type Actor, fieldsOf, LeadListItem, type NewLead, NewQuote, snakeCase } from '@leadwire/contracts'
+import { type Actor, LeadListItem, listFields, type NewLead, NewQuote, snakeCase } from '@leadwire/contracts'
 import { type OpenTransaction, statement, type Transaction } from '@leadwire/service-kit'
 
-/** What a change did to a field of a lead, or to what belongs to it. Of a user it says id and e-mail, of a personal field nothing more. */
+/**
+ * A changed field of a lead, or a changed record that belongs to the lead. A user is shown by id and e-mail
+ * address. For personal fields, `from` and `to` are null.
+ */
 export type FieldChange = { field: string; from: unknown; to: unknown }
 
 type Changeable = Partial<NewLead>
 
 const SHOWN: ReadonlySet<string> = new Set(
-  fieldsOf(LeadListItem).flatMap(({ name, personal }) => (personal ? [] : [name])),
+  listFields(LeadListItem).flatMap(({ name, personal }) => (personal ? [] : [name])),
 )
 
-// Encoded, because objects of other origins have their members in another order.
+// Quotes are compared as encoded messages, because the order of an object's members depends on the object's
+// origin.
 const comparable = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map((quote) => Buffer.from(NewQuote.encode(quote).finish()).toString('base64')).join()
@@ -21,7 +25,7 @@ const shownValue = (value: unknown): unknown => (typeof value === 'boolean' ? Nu
 const selectUsers = statement<{ id: number }>('changed-users')`
   SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)`
 
-/** The fields that a change of a locked lead changes: what is set to what it was is no change. */
+/** Lists the changed fields of a locked lead. A field that is set to its current value is not changed. */
 export const fieldChanges = async (
   tx: Transaction,
   accountId: number,
@@ -38,11 +42,11 @@ export const fieldChanges = async (
     })
   if (before.userId === after.userId) return changes
   const users = await selectUsers(tx, accountId, [before.userId, after.userId])
-  const userOf = ({ userId }: Changeable) => users.find(({ id }) => id === userId) ?? null
-  return [...changes, { field: 'user', from: userOf(before), to: userOf(after) }]
+  const findUser = ({ userId }: Changeable) => users.find(({ id }) => id === userId) ?? null
+  return [...changes, { field: 'user', from: findUser(before), to: findUser(after) }]
 }
 
-/** Type and data of the event of a change. `item` is the JSON of the changed lead. */
+/** Returns type and data of the event `lead.updated`. `item` is the JSON of the changed lead. */
 export const leadUpdated = (item: string, changes: FieldChange[]) => ({
   type: 'lead.updated' as const,
   data: `${item.slice(0, -1)},"changes":${JSON.stringify(changes)}}`,
@@ -61,7 +65,7 @@ export const recordLeadChange = (
     actor: Actor | undefined
     changes: FieldChange[]
     at: string
-    /** `updated` unless it says so. */
+    /** `updated` if absent. */
     action?: 'erased'
   },
 ): void => {

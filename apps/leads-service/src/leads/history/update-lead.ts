@@ -1,6 +1,5 @@
 import { emailForm, leadItemJson } from '@leadwire/contracts'
 import { ServiceError, statement } from '@leadwire/service-kit'
-import { isActor, isId, isOptional, isStatus, isText, validate } from '../../arguments'
 import type { Row } from '../../database/row-mapper'
 import { recordNotification } from '../../notifications/record-notification'
 import type { Dependencies, Operation } from '../../operation'
@@ -11,15 +10,17 @@ import { isTest, LEAD, requireUnerased } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
 
-// updated_at never goes back, whatever the clock does. The clock is read when the row is locked, so that the transaction has
-// its id before: change-horizon.ts counts on it. $3 is the e-mail of the user who is to be assigned, or NULL.
+// `now` becomes `updated_at`, which never goes back, even if the clock does. The lock gives the transaction
+// its id, and the clock is read afterwards. change-horizon.ts relies on this order. $3 is the e-mail address
+// of the user to assign, or NULL.
 export const lockToUpdate = statement<LockedRow>('lock-lead')`
   SELECT ${LEAD.columns}, ${CHANGED_LEAD}, l.user_id, l.test AS marked, l.attributes, l.erased_at IS NOT NULL AS erased,
     greatest(clock_timestamp(), l.updated_at) AS now,
     (SELECT id FROM users WHERE account_id = $1 AND lower(email) = lower($3) AND removed_at IS NULL) AS assignee_id
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR NO KEY UPDATE) l`
 
-// JSON of another format is given up (format 0), for the release that made it too: the lead is rendered from its columns.
+// Does not rewrite `json_details`. If `json_details` has another format than the new `json`, marks both as
+// outdated (format 0). Every release then renders the lead from its columns.
 const update = statement('update-lead')`
   UPDATE leads SET value = $3, status = $4, user_id = $5, updated_at = $6, version = version + 1,
     json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
@@ -29,7 +30,7 @@ interface LockedRow extends Row, ChangedLead {
   user_id: number | null
   /** JSON. */
   attributes: string | null
-  /** Whether it is a test lead whatever its status. */
+  /** Whether the lead was marked as a test, whatever its status is. */
   marked: boolean
   erased: boolean
   now: string
@@ -38,7 +39,10 @@ interface LockedRow extends Row, ChangedLead {
 
 type Assignee = { id: number | null; email: string | null }
 
-/** Writes what changes in a locked lead, with its history and event. `others` are changes of what is not shown with it. */
+/**
+ * Writes the changes in `set` to a locked lead, and records its history and its event. `others` are further
+ * changes, which the caller writes itself.
+ */
 export const writeUpdate = async (
   tx: RecordingTransaction,
   { actor, jsonFormat }: Dependencies,
@@ -68,22 +72,18 @@ export const writeUpdate = async (
   recordChange(tx, { accountId, lead: changed, ...leadUpdated(json, changes), at, attributes })
 }
 
-/** Updates what is given of a lead (interface: Update Lead), unless it is no longer what `if_match` names. */
+/**
+ * Updates the given fields of a lead (the lead API, section Update Lead). Throws precondition_failed if
+ * `ifMatch` does not name the lead's version.
+ */
 export const updateLead: Operation<'updateLead'> = (deps, request) =>
   recordingTransaction(deps, async (tx) => {
     const { accountId, reference, value, status, userEmail } = request
-    validate({
-      account_id: isId(accountId),
-      value: isOptional(value, (pounds) => pounds >= 0),
-      status: isOptional(status, isStatus),
-      user_email: isText(userEmail ?? ''),
-      actor: isOptional(deps.actor, isActor),
-    })
     const email = userEmail === undefined ? null : emailForm(userEmail)
     const row = await requireUnerased(tx, lockToUpdate, request, email)
     if (userEmail !== undefined && row.assignee_id === null)
       throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
-    // Everything else is in order (RFC 9110, 13.2.1).
+    // If-Match counts only if the request is valid otherwise (RFC 9110, 13.2.1).
     const mismatch = matchError(request.ifMatch, row.version)
     if (mismatch) throw mismatch
     const assignee =

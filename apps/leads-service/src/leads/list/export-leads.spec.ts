@@ -4,8 +4,8 @@ import {
   newAccount,
   newItem,
   newLead,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -18,10 +18,10 @@ afterAll(() => service.stop())
 
 const createLeads = async (accountId: number, names: string[], over: object = {}) => {
   const leads = names.map((name) => newItem(accountId, { lead: newLead({ ...over, name }) }))
-  return outcomesOf(await service.leads.createLeads({ leads }))
+  return readOutcomes(await service.leads.createLeads({ leads }))
 }
 
-const batchesOf = async (accountId: number, filters: Partial<LeadFilters> = {}, { leads } = service) => {
+const readBatches = async (accountId: number, filters: Partial<LeadFilters> = {}, { leads } = service) => {
   const batches: { name: string; created_at: string }[][] = []
   for (let after: number | undefined; ; ) {
     const batch = await leads.exportLeads({ accountId, after, filters: LeadFilters.fromPartial(filters) })
@@ -31,7 +31,7 @@ const batchesOf = async (accountId: number, filters: Partial<LeadFilters> = {}, 
   }
 }
 
-const namesOf = (batches: { name: string }[][]) => batches.flat().map(({ name }) => name)
+const listNames = (batches: { name: string }[][]) => batches.flat().map(({ name }) => name)
 
 test('the leads of an account, oldest first and whole, also those that a copy of another release made', async () => {
   const { accountId } = await newAccount(service)
@@ -39,10 +39,35 @@ test('the leads of an account, oldest first and whole, also those that a copy of
   const shown = await createLeads(accountId, ['one', 'two', 'three'])
   const created = shown.map((lead) => ({ ...lead, external_id: null, attributes: {}, duplicate_of: null }))
   await createLeads(another, ['not mine'])
-  expect((await batchesOf(accountId)).flat()).toEqual(created)
-  expect((await batchesOf(accountId, {}, { ...service, leads: service.otherLeads })).flat()).toEqual(created)
+  expect((await readBatches(accountId)).flat()).toEqual(created)
+  expect((await readBatches(accountId, {}, { ...service, leads: service.otherLeads })).flat()).toEqual(
+    created,
+  )
   const { accountId: empty } = await newAccount(service)
-  expect(await batchesOf(empty)).toEqual([])
+  expect(await readBatches(empty)).toEqual([])
+})
+
+test('an export is in the audit log once, with who made it', async () => {
+  const { accountId, tokenId } = await newAccount(service)
+  const [lead] = await createLeads(accountId, ['one', 'two'])
+  const by = { actor: { tokenId, tokenName: 'first', requestId: 'request-1' } }
+  const filters = LeadFilters.create()
+  const { nextAfter: after } = await service.leads.exportLeads({ accountId, filters }, by)
+  await service.leads.exportLeads({ accountId, after, filters }, by)
+  const key = { accountId, reference: lead!['reference'] as string }
+  await service.leads.retrieveManagedLead({ ...key, isExport: true }, by)
+  await service.leads.retrieveManagedLead(key, by)
+  const { entries } = await service.audit.listAudit({ accountId })
+  const exports = entries.filter(({ action }) => action.endsWith('.exported'))
+  expect(exports).toEqual([
+    expect.objectContaining({
+      action: 'lead.exported',
+      targetId: lead!['id'],
+      tokenId,
+      requestId: 'request-1',
+    }),
+    expect.objectContaining({ action: 'account.exported', targetId: accountId, tokenId, changes: '{}' }),
+  ])
 })
 
 test('a time takes in its beginning and not its end, wherever they lie', async () => {
@@ -50,12 +75,12 @@ test('a time takes in its beginning and not its end, wherever they lie', async (
   const names = Array.from({ length: 9 }, (_, index) => `lead ${index}`)
   const times = (await createLeads(accountId, names)).map(({ created_at }) => created_at as string)
   for (let from = 0; from < names.length; from += 1) {
-    const batches = await batchesOf(accountId, { createdFrom: times[from], createdTo: times[7] })
-    expect(namesOf(batches)).toEqual(names.slice(from, 7))
+    const batches = await readBatches(accountId, { createdFrom: times[from], createdTo: times[7] })
+    expect(listNames(batches)).toEqual(names.slice(from, 7))
   }
-  expect(namesOf(await batchesOf(accountId, { createdFrom: '1999-01-01T00:00:00Z' }))).toEqual(names)
-  expect(await batchesOf(accountId, { createdFrom: '2999-01-01T00:00:00Z' })).toEqual([])
-  expect(await batchesOf(accountId, { createdTo: '1999-01-01T00:00:00Z' })).toEqual([])
+  expect(listNames(await readBatches(accountId, { createdFrom: '1999-01-01T00:00:00Z' }))).toEqual(names)
+  expect(await readBatches(accountId, { createdFrom: '2999-01-01T00:00:00Z' })).toEqual([])
+  expect(await readBatches(accountId, { createdTo: '1999-01-01T00:00:00Z' })).toEqual([])
 })
 
 describe('with the filters of the list', () => {
@@ -86,13 +111,13 @@ describe('with the filters of the list', () => {
     [{ status: 'sold', postcode: 'M1' }, ['sold 2']],
     [{ status: 'sold', referrer: 'Phone' }, []],
   ])('%j', async (filters, names) => {
-    expect(namesOf(await batchesOf(accountId, filters))).toEqual(names)
+    expect(listNames(await readBatches(accountId, filters))).toEqual(names)
   })
 
   test('the user, and changes since an instant', async () => {
-    expect(namesOf(await batchesOf(accountId, { assignedTo: userId }))).toEqual(['assigned'])
+    expect(listNames(await readBatches(accountId, { assignedTo: userId }))).toEqual(['assigned'])
     await eventually(async () =>
-      expect(namesOf(await batchesOf(accountId, { updatedSince: since }))).toEqual(['sold 2']),
+      expect(listNames(await readBatches(accountId, { updatedSince: since }))).toEqual(['sold 2']),
     )
   })
 
@@ -102,9 +127,9 @@ describe('with the filters of the list', () => {
     await createLeads(accountId, ['first'], { status: 'sold', referrer: 'Phone' })
     for (let round = 0; round < 21; round += 1) await createLeads(accountId, others, { status: 'sold' })
     await createLeads(accountId, ['last'], { status: 'sold', referrer: 'Phone' })
-    // Neither index leads to the two alone.
+    // Adds leads of the same referrer, so that neither index has only the two matches.
     await createLeads(accountId, others, { referrer: 'Phone' })
-    expect(namesOf(await batchesOf(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
+    expect(listNames(await readBatches(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
       'first',
       'last',
     ])
@@ -116,17 +141,16 @@ test('a batch is bounded by its leads and by their size', async () => {
   const names = Array.from({ length: 450 }, (_, index) => `lead ${index}`)
   await createLeads(accountId, names.slice(0, 250))
   await createLeads(accountId, names.slice(250), { description: '€'.repeat(10_000) })
-  const batches = await batchesOf(accountId)
-  expect(namesOf(batches)).toHaveLength(450)
-  expect(new Set(namesOf(batches))).toEqual(new Set(names))
+  const batches = await readBatches(accountId)
+  expect(listNames(batches)).toHaveLength(450)
+  expect(new Set(listNames(batches))).toEqual(new Set(names))
   for (const batch of batches) expect(batch.length).toBeLessThanOrEqual(200)
   const sizes = batches.map((batch) => Buffer.byteLength(JSON.stringify(batch)))
   expect(Math.max(...sizes)).toBeLessThan(4_100_000)
 })
 
-test('what no time is, or no account, is refused', async () => {
+test('an unreadable time and a search without words are refused', async () => {
   const { accountId } = await newAccount(service)
-  await expect(batchesOf(accountId, { createdFrom: 'soon' })).rejects.toMatchObject({ code: 'invalid' })
-  await expect(batchesOf(accountId, { q: '.' })).rejects.toMatchObject({ code: 'invalid' })
-  await expect(batchesOf(0)).rejects.toMatchObject({ code: 'invalid' })
+  await expect(readBatches(accountId, { createdFrom: 'soon' })).rejects.toMatchObject({ code: 'bad_request' })
+  await expect(readBatches(accountId, { q: '.' })).rejects.toMatchObject({ code: 'invalid' })
 })

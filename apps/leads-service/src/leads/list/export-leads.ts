@@ -1,21 +1,20 @@
 import { LeadFilters } from '@leadwire/contracts'
-import { statement } from '@leadwire/service-kit'
-import { isId, isOptional, validate } from '../../arguments'
+import { recordAudit, statement } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
 import { MANAGED_JSON, managedBodies } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
-import { numbersOf, SETTINGS, soundFilters } from './find-leads'
+import { checkSearch, findCreatedNumbers, SETTINGS } from './find-leads'
 import { leadOrder, scanLeads } from './scan-leads'
 
-/** How many leads a batch has at most: with 200 a statement takes some milliseconds. */
+/** The maximum number of leads in a batch. A statement with 200 leads takes a few milliseconds. */
 const BATCH = 200
-/** What a batch has at most of the texts of leads, unless a single lead has more. */
+/** The size in bytes from which a batch is full. The lead that reaches this size is part of the batch. */
 const BATCH_BYTES = 4_000_000
 
-/** The body is null where it was made in another format. */
+/** `body` is null if the stored JSON of the lead has another format. */
 type Row = { number: number; id: number; managed: string; body: string | null }
 
-// The length of a text is known without reading it.
+// Limits the batch cheaply, because PostgreSQL knows the length of a text without reading the text.
 const select = statement<Row>('export-leads')`
   SELECT number, id, managed, body FROM (
     SELECT l.number, l.id, l.managed,
@@ -31,19 +30,27 @@ const select = statement<Row>('export-leads')`
 
 const OLDEST_FIRST = leadOrder('created_at')
 
-/** The next batch of an account's leads that match, oldest first. It may be empty and have a `nextAfter`; the last one has none. */
+/**
+ * Returns the next batch of an account's leads that match the filters, oldest first. A batch with `nextAfter`
+ * may be empty. The last batch has no `nextAfter`. The audit log records an export once, at its first batch.
+ */
 export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
-  const { database, jsonFormat } = deps
+  const { database, jsonFormat, actor } = deps
   const { accountId, after, filters = LeadFilters.create() } = request
-  validate({ account_id: isId(accountId), after: isOptional(after, isId), ...soundFilters(filters) })
+  checkSearch(filters)
+  if (after === undefined) {
+    await database.transaction(async (tx) =>
+      recordAudit(tx, actor, { accountId, action: 'account.exported', targetId: accountId }),
+    )
+  }
   const horizon = filters.updatedSince === undefined ? undefined : await changeHorizon(database)
   const { numbers: found, next } = await database.transaction(async (tx) => {
     for (const text of SETTINGS) tx.send({ text })
-    const { first, last } = await numbersOf(tx, accountId, filters)
-    const numbers = { first: Math.max(first, (after ?? 0) + 1), last }
-    return scanLeads(tx, { accountId, filters, numbers, horizon, order: OLDEST_FIRST, limit: BATCH })
+    const { numbers: created, byDate } = await findCreatedNumbers(tx, accountId, filters)
+    const numbers = { first: Math.max(created.first, (after ?? 0) + 1), last: created.last }
+    return scanLeads(tx, { accountId, filters, numbers, byDate, horizon, order: OLDEST_FIRST, limit: BATCH })
   })
-  // Up to which number all were read; undefined at the end.
+  // The scan has read all leads up to this number. undefined if no lead is left.
   const until = next ? next.number - 1 : found.at(-1)
   if (found.length === 0) return { leads: [], nextAfter: until }
   const rows = await select(database, accountId, found, jsonFormat)

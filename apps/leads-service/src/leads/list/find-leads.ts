@@ -1,42 +1,33 @@
 import { LeadFilters } from '@leadwire/contracts'
-import { statement, type Transaction } from '@leadwire/service-kit'
-import { isId, isInstant, isOptional, isText, validate } from '../../arguments'
+import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
 import { searchWords } from '../../jobs/search/search-terms'
 import type { Operation } from '../../operation'
 import { loadLeadItems } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
-import { leadOrder, SORTS, scanLeads } from './scan-leads'
+import { leadOrder, scanLeads } from './scan-leads'
 
-const MAX_PER_PAGE = 100
 const MAX_WORDS = 8
 
-// One snapshot shows all of a response. PostgreSQL plans for accounts of a usual size, and would sort all leads of a large one,
-// or collect the rows of an index before it reads the first of them.
+// REPEATABLE READ makes a response one snapshot. The other settings are for large accounts, because
+// PostgreSQL plans for an account of a usual size. Without these settings, it would sort all leads of a large
+// account, or collect the rows of an index before it reads the first row.
 export const SETTINGS = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   'SET LOCAL enable_sort = off',
   'SET LOCAL enable_bitmapscan = off',
 ]
 
-const isSearch = (q: string) => {
+/** Throws invalid for a search with no words, or with too many words. Each word costs an index scan. */
+export const checkSearch = ({ q }: LeadFilters): void => {
+  if (q === undefined) return
   const { length } = searchWords(q)
-  return isText(q) && length > 0 && length <= MAX_WORDS
+  if (length === 0 || length > MAX_WORDS)
+    throw ServiceError.invalid({ q: [`The q must have 1 to ${MAX_WORDS} words with letters or digits.`] })
 }
 
-export const soundFilters = (filters: LeadFilters) => ({
-  status: isOptional(filters.status, isText),
-  referrer: isOptional(filters.referrer, isText),
-  postcode: isOptional(filters.postcode, isText),
-  created_from: isOptional(filters.createdFrom, isInstant),
-  created_to: isOptional(filters.createdTo, isInstant),
-  updated_since: isOptional(filters.updatedSince, isInstant),
-  assigned_to: isOptional(filters.assignedTo, isId),
-  q: isOptional(filters.q, isSearch),
-  attribute: isOptional(filters.attribute, (term) => isText(term, 1100)),
-})
-
-// Numbers and created_at of an account's leads rise together (number-leads.ts), and no number is missing: halving the range again
-// and again finds the first lead created at an instant or later in 24 reads among 10^7, without an index that creates would pay for.
+// Finds the number of the first lead that was created at or after $2. Uses binary search, because created_at
+// rises with the number (number-leads.ts), and no number is missing. Among 10^7 leads the search takes 24
+// reads. An index on created_at would instead slow down all creates.
 const selectFirst = statement<{ first: number }>('first-lead-since')`
   WITH RECURSIVE search AS (
     SELECT 1::bigint AS low, lead_count + 1 AS high FROM accounts WHERE id = $1
@@ -52,11 +43,14 @@ const firstSince = async (tx: Transaction, accountId: number, instant: string): 
   return row?.first ?? 1
 }
 
-const countLeads = statement<{ count: number }>('count-leads')`
-  SELECT lead_count AS count FROM accounts WHERE id = $1`
+const countLeads = statement<{ count: number; hasDated: boolean }>('count-leads')`
+  SELECT lead_count AS count, has_dated_leads AS "hasDated" FROM accounts WHERE id = $1`
 
-/** How many leads the account has, and the numbers of those that were created in time. */
-export const numbersOf = async (
+/**
+ * Counts the leads of the account, and finds the range of numbers of the leads that were stored from
+ * `createdFrom` to `createdTo`. An imported lead is stored later than it was created.
+ */
+export const findStoredNumbers = async (
   tx: Transaction,
   accountId: number,
   { createdFrom, createdTo }: LeadFilters,
@@ -67,11 +61,24 @@ export const numbersOf = async (
     createdTo === undefined ? undefined : firstSince(tx, accountId, createdTo),
   ])
   const count = account?.count ?? 0
-  return { count, first, last: behind === undefined ? count : behind - 1 }
+  const last = behind === undefined ? count : behind - 1
+  return { count, first, last, hasDated: account?.hasDated ?? false }
 }
 
-/** A page of all leads by their numbers, which costs the same at any depth. */
-const pageOfAll = (count: number, descending: boolean, offset: number, limit: number) => {
+/**
+ * Counts the leads of the account, and finds a range of numbers that contains all leads that were created
+ * from `createdFrom` to `createdTo`. If the account has imported leads, the range may also contain other
+ * leads. `byDate` then says that the scan must compare the dates, too.
+ */
+export const findCreatedNumbers = async (tx: Transaction, accountId: number, filters: LeadFilters) => {
+  const { count, first, last, hasDated } = await findStoredNumbers(tx, accountId, filters)
+  return { count, numbers: { first, last: hasDated ? count : last }, byDate: hasDated }
+}
+
+/**
+ * Returns a page of the list of all leads. Computes the numbers of the leads, so every page costs the same.
+ */
+const listPageOfAll = (count: number, descending: boolean, offset: number, limit: number) => {
   const length = Math.max(0, Math.min(limit + 1, count - offset))
   const numbers = Array.from({ length }, (_, index) =>
     descending ? count - offset - index : offset + index + 1,
@@ -81,22 +88,20 @@ const pageOfAll = (count: number, descending: boolean, offset: number, limit: nu
 }
 
 /**
- * A page of an account's leads, or a step of a walk by cursor (`GET /leads` with any of our parameters). It reads what one index
- * finds, 10,000 rows at most; the response has the matches among these, and a cursor for the rest.
+ * Returns a page of an account's leads, or the leads from a cursor on. Serves `GET /leads` if the request has
+ * any of Leadwire's own parameters. Reads at most 10,000 rows of one index. The response has the matches
+ * among these rows, and a cursor from which the next request continues.
  */
 export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }, request) => {
   const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place } = request
   const order = leadOrder(sort)
   const page = place?.$case === 'page' ? place.value : undefined
   const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
-  validate({
-    account_id: isId(accountId),
-    ...soundFilters(filters),
-    sort: SORTS.includes(sort),
-    per_page: limit >= 1 && limit <= MAX_PER_PAGE,
-    page: isOptional(page, isId),
-    cursor: isOptional(cursor, order.isCursor),
-  })
+  checkSearch(filters)
+  if (cursor !== undefined && !order.isCursor(cursor))
+    throw ServiceError.invalid({
+      cursor: ['The cursor is invalid. Send the next_cursor of a response unchanged.'],
+    })
   const isAboutChanges = order.byChange || filters.updatedSince !== undefined
   const horizon = isAboutChanges ? await changeHorizon(database) : undefined
   const offset = Math.min(((page ?? 1) - 1) * limit, Number.MAX_SAFE_INTEGER - limit - 1)
@@ -104,18 +109,18 @@ export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }
   const isFiltered = Object.values(filters).some((filter) => filter !== undefined)
   return database.transaction(async (tx) => {
     for (const text of SETTINGS) tx.send({ text })
-    const { count, ...created } = await numbersOf(tx, accountId, filters)
-    const scan = { accountId, filters, numbers: created, horizon, order, cursor, offset, limit, counted }
+    const { count, ...created } = await findCreatedNumbers(tx, accountId, filters)
+    const scan = { accountId, filters, ...created, horizon, order, cursor, offset, limit, counted }
     const { numbers, next, total, capped } =
       counted && !isFiltered && !order.byChange
-        ? pageOfAll(count, order.descending, offset, limit)
+        ? listPageOfAll(count, order.descending, offset, limit)
         : await scanLeads(tx, scan)
     return {
       items: await loadLeadItems(tx, { accountId, numbers, jsonFormat }),
       count: numbers.length,
       total: counted ? total : undefined,
       totalCapped: capped,
-      nextCursor: next && order.cursorOf(next),
+      nextCursor: next && order.renderCursor(next),
     }
   })
 }

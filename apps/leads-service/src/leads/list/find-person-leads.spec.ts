@@ -3,8 +3,8 @@ import {
   newAccount,
   newItem,
   newLead,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -19,7 +19,7 @@ type Asked = Parameters<typeof FindPersonLeadsRequest.fromPartial>[0]
 
 const create = async (accountId: number, ...leads: Fields[]) => {
   const made = leads.map((lead) => newItem(accountId, { lead: newLead(lead) }))
-  return outcomesOf(await service.leads.createLeads({ leads: made })) as { reference: string }[]
+  return readOutcomes(await service.leads.createLeads({ leads: made })) as { reference: string }[]
 }
 
 const find = (asked: Asked) => service.leads.findPersonLeads(FindPersonLeadsRequest.fromPartial(asked))
@@ -27,19 +27,21 @@ const find = (asked: Asked) => service.leads.findPersonLeads(FindPersonLeadsRequ
 test.each<[given: Fields, ...asked: Asked[]]>([
   [
     { phone: '07700 900555 / 020 7946 0777' },
-    ...[{ phone: '+447700900555' }, { phone: '020 7946 0777' }, { phone: '07700 900555 / 020 7946 0777' }],
+    { phone: '+447700900555' },
+    { phone: '020 7946 0777' },
+    { phone: '07700 900555 / 020 7946 0777' },
   ],
   [{ mobile: '020 7946 0777, 07700 900555' }, { phone: '07700900555' }, { phone: '02079460777' }],
   [
     { phone: '020 7946 0777 ext 12' },
-    ...[
-      { phone: '(020) 7946-0777' },
-      { phone: '020 7946 0777 x9' },
-      { phone: 'tel:+44-20-7946-0777;ext=12' },
-    ],
+    { phone: '(020) 7946-0777' },
+    { phone: '020 7946 0777 x9' },
+    { phone: 'tel:+44-20-7946-0777;ext=12' },
   ],
   [{ phone: '447700900555.0' }, { phone: '+44 (0)7700 900555' }],
   [{ phone: '٠٧٧٠٠ ٩٠٠٥٥٥' }, { phone: '07700 900555' }],
+  [{ phone: '++447700900555' }, { phone: '07700 900555' }, { phone: '+44447700900555' }],
+  [{ mobile: '+4400447700900555' }, { phone: '+447700900555' }, { phone: '44 44 7700 900555' }],
   [{ phone: '999' }, { phone: '9 9 9' }],
   [{ email: 'Ada@Example.test' }, { email: 'ADA@example.TEST' }],
   [

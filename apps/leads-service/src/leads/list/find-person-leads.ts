@@ -1,5 +1,5 @@
 import { emailKey, type FindPersonLeadsRequest } from '@leadwire/contracts'
-import { isId, isOptional, isSaid, validate } from '../../arguments'
+import { requirePart } from '@leadwire/service-kit'
 import { phoneKeys, phoneNumbers } from '../../contacts/phone-numbers'
 import { firstPage } from '../../database/page'
 import { catchUp } from '../../jobs/search/index-leads'
@@ -8,7 +8,8 @@ import type { Operation } from '../../operation'
 
 const PER_ANSWER = 20
 
-// A range of an index, which is read before anything else. One row more than the response has shows whether more follow.
+// Reads the range of the index first, and then only the leads in this range. Reads one row more than the
+// response has, to find out whether more rows follow.
 const SELECT = `
   SELECT l.number, l.reference, l.email, l.phone, l.phone_link, l.mobile, l.mobile_link
   FROM (
@@ -20,30 +21,30 @@ const SELECT = `
 
 type Contact = Pick<Searched, 'email' | 'phone' | 'phone_link' | 'mobile' | 'mobile_link'>
 
-/** The word that leads of a person have, and whether a lead that has it is theirs. */
-const personOf = ({ email, phone }: FindPersonLeadsRequest) => {
+/**
+ * Returns the search term that all leads of a person have, and `isTheirs`, which checks whether a lead with
+ * this term belongs to the person. Different e-mail addresses may have the same term.
+ */
+const describePerson = ({ email, phone }: FindPersonLeadsRequest) => {
   if (email !== undefined) {
     const wanted = emailKey(email)
     return { term: emailTerm(email), isTheirs: (of: Contact) => emailKey(of.email) === wanted }
   }
-  const [{ key }] = phoneNumbers(phone!)
+  const [{ key }] = phoneNumbers(requirePart(phone, 'email or phone'))
   const isTheirs = (of: Contact) =>
     phoneKeys(of.phone, of.phone_link).includes(key) ||
     (of.mobile !== null && phoneKeys(of.mobile, of.mobile_link!).includes(key))
   return { term: phoneTerm(key), isTheirs }
 }
 
-/** The leads whose customer has an e-mail address or a telephone number, in whatever spelling and beside others; newest first. */
+/**
+ * Finds the leads whose customer has the given e-mail address or telephone number, newest first. The spelling
+ * may differ, and a lead's telephone field may contain other numbers, too.
+ */
 export const findPersonLeads: Operation<'findPersonLeads'> = async (deps, request) => {
-  const { accountId, email, phone, before } = request
-  validate({
-    account_id: isId(accountId),
-    email: email === undefined ? phone !== undefined : isSaid(email),
-    phone: phone === undefined || (email === undefined && isSaid(phone)),
-    before: isOptional(before, isId),
-  })
+  const { accountId, before } = request
   await catchUp(deps, accountId)
-  const { term, isTheirs } = personOf(request)
+  const { term, isTheirs } = describePerson(request)
   const query = { text: SELECT, values: [accountId, term, before ?? Number.MAX_SAFE_INTEGER] }
   const rows = await deps.database.query<Contact & { number: number; reference: string }>(query)
   const { shown, last } = firstPage(rows, PER_ANSWER)

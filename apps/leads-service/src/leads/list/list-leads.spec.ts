@@ -1,10 +1,10 @@
 import {
-  listedOf,
   newAccount,
   newItem,
   newLead,
-  outcomesOf,
   type RunningLeadsService,
+  readLeadPage,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
@@ -15,9 +15,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const pagesOf = async (pages: { accountId: number; page: number }[]) => {
+const readPages = async (pages: { accountId: number; page: number }[]) => {
   const { results } = await service.leads.listLeads({ pages })
-  return results.map(listedOf).map(({ items, ...rest }) => ({
+  return results.map(readLeadPage).map(({ items, ...rest }) => ({
     ...rest,
     names: JSON.parse(items.toString()).map((lead: { name: string }) => lead.name),
   }))
@@ -30,7 +30,7 @@ test('pages are newest first, each for its own account, and end where the leads 
     leads: names.map((name) => newItem(full.accountId, { lead: newLead({ name }) })),
   })
   const newestFirst = names.toReversed()
-  const pages = await pagesOf([
+  const pages = await readPages([
     { accountId: full.accountId, page: 3 },
     { accountId: empty.accountId, page: 1 },
     { accountId: full.accountId, page: 1 },
@@ -48,10 +48,10 @@ test('pages are newest first, each for its own account, and end where the leads 
 
 test('a list item has the fields from id to updated_at, in order, and no others', async () => {
   const { accountId } = await newAccount(service)
-  const [lead] = outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))
+  const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
   const { customer: _customer, quotes: _quotes, ...item } = lead
   const { results } = await service.leads.listLeads({ pages: [{ accountId, page: 1 }] })
-  expect(listedOf(results[0]!).items.toString()).toBe(JSON.stringify([item]))
+  expect(readLeadPage(results[0]!).items.toString()).toBe(JSON.stringify([item]))
 })
 
 test('a page reads its own rows by the index, at any depth', async () => {

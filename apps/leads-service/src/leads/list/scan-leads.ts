@@ -1,25 +1,25 @@
-import type { LeadFilters } from '@leadwire/contracts'
+import { isInstant, type LeadFilters } from '@leadwire/contracts'
 import type { Transaction } from '@leadwire/service-kit'
-import { isInstant } from '../../arguments'
 import {
   type At,
+  createdInTime,
   type Equality,
-  equalitiesOf,
   inRange,
-  type PrefixRange,
-  prefixRangesOf,
-  startsWith,
+  listEqualities,
+  listPrefixFilters,
+  type PrefixFilter,
+  passes,
+  selectNumbers,
+  selectsExactly,
   statementValues,
   testCondition,
 } from './lead-filters'
-
-export const SORTS = ['-created_at', 'created_at', '-updated_at', 'updated_at']
 
 type Key = { number: number; updated_at?: string }
 
 const NUMBER = /^[1-9]\d{0,14}$/
 
-/** How a list is sorted, and how a cursor names the next lead. */
+/** Describes how a list is sorted, and how a cursor names the next lead. */
 export const leadOrder = (sort: string) => {
   const byChange = sort.endsWith('updated_at')
   const descending = sort.startsWith('-')
@@ -33,8 +33,8 @@ export const leadOrder = (sort: string) => {
       const isNumbered = places.length === columns.length && NUMBER.test(places.at(-1)!)
       return isNumbered && (!byChange || isInstant(places[0]!))
     },
-    cursorOf: (key: Key): string => columns.map((column) => key[column]).join(','),
-    /** The condition on a lead, as `l`, to be at a cursor or behind it. */
+    renderCursor: (key: Key): string => columns.map((column) => key[column]).join(','),
+    /** Returns the condition that a lead `l` is at a cursor or after it. */
     from: (cursor: string, at: At): string => {
       const places = cursor.split(',').map((value) => at(value))
       return `(${columns.map((column) => `l.${column}`)}) ${descending ? '<=' : '>='} (${places})`
@@ -47,123 +47,198 @@ const READ_LIMIT = 10_000
 interface Scan {
   accountId: number
   filters: LeadFilters
-  /** The numbers of the leads created between `createdFrom` and `createdTo`. */
+  /** A range of numbers that contains all leads created from `createdFrom` to `createdTo`. */
   numbers: { first: number; last: number }
-  /** Changes from here on are not shown yet, in a list that is about changes. */
+  /** Whether `numbers` may also contain leads that were created at other times. */
+  byDate: boolean
+  /** Set for a list of changes. The list leaves out changes at or after this instant (change-horizon.ts). */
   horizon: string | undefined
   order: ReturnType<typeof leadOrder>
   cursor?: string | undefined
-  /** How many matches to leave out, and how many to answer with at most. */
+  /** How many matches to skip. */
   offset?: number
+  /** The maximum number of matches to return. */
   limit: number
-  /** Whether to count the matches: all that may be read is then read. */
+  /** Whether to count the matches. The scan then goes on to READ_LIMIT, and does not end with the page. */
   counted?: boolean
 }
 
 type ScannedRow = Key & { place: number; total: number | null; read: number | null }
 
-/** The range with the fewest rows; undefined where each has more than may be read. */
-const narrowest = async (tx: Transaction, accountId: number, ranges: PrefixRange[]) => {
+/** Returns the filter with the fewest rows, or undefined if all filters have more than READ_LIMIT rows. */
+const narrowest = async (tx: Transaction, accountId: number, filters: PrefixFilter[]) => {
   const counts = await Promise.all(
-    ranges.map(async (range) => {
+    filters.map(async (filter) => {
       const { values, at } = statementValues()
       at(accountId)
-      const text = `SELECT count(*)::int
-        FROM (SELECT FROM ${range.table} r WHERE ${inRange(range, at)} LIMIT ${READ_LIMIT + 1}) found`
+      const text = `SELECT count(*)::int FROM (${selectNumbers(filter, at)} LIMIT ${READ_LIMIT + 1}) found`
       const [row] = await tx.query<{ count: number }>({ text, values })
-      return { range, count: row!.count }
+      return { filter, count: row!.count }
     }),
   )
   const [fewest] = counts.sort((a, b) => a.count - b.count)
-  return fewest && fewest.count <= READ_LIMIT ? fewest.range : undefined
+  return fewest && fewest.count <= READ_LIMIT ? fewest.filter : undefined
 }
 
-const numbersFrom = ({ numbers: { first, last }, order, cursor }: Scan) => {
+/** Returns the range of `numbers` to read. In a list by number, the range begins or ends at the cursor. */
+const limitNumbers = ({ numbers: { first, last }, order, cursor }: Scan): Scan['numbers'] => {
   const place = order.byChange || cursor === undefined ? undefined : Number(cursor)
   return order.descending
     ? { first, last: Math.min(last, place ?? last) }
     : { first: Math.max(first, place ?? first), last }
 }
 
+const between = ({ first, last }: Scan['numbers'], at: At): string =>
+  `l.number BETWEEN ${at(first)} AND ${at(last)}`
+
+/** Returns the conditions that a lead `l` changed since `updatedSince`, and before the horizon. */
+const changedInTime = ({ filters, horizon }: Scan, at: At): string[] => {
+  const conditions: string[] = []
+  if (horizon !== undefined) conditions.push(`l.updated_at < ${at(horizon)}`)
+  if (filters.updatedSince !== undefined) conditions.push(`l.updated_at >= ${at(filters.updatedSince)}`)
+  return conditions
+}
+
 /**
- * The condition on leads that have a value, between two numbers. Only the index of the column has the order. With an equality all
- * indexes had it: where nearly all leads have one value, PostgreSQL walked past all of them (10^7 leads: 8 s, then timed out).
+ * How a scan finds the leads to read. Each way except `prefix` reads one index in the order of the list.
+ *
+ * - prefix: reads all leads in the ranges of a filter by prefix, and sorts them. Only for a filter that has
+ *   at most READ_LIMIT rows.
+ * - change: reads leads in the order of changes.
+ * - attribute: reads the leads that have an attribute, in the order of numbers. Used if the attribute has
+ *   more than READ_LIMIT rows.
+ * - test: reads test leads, in the order of numbers. Their index is smaller than all others.
+ * - equality: reads the leads that have a value, in the order of numbers.
+ * - number: reads leads in the order of numbers.
+ */
+type Reading =
+  | { by: 'prefix'; filter: PrefixFilter }
+  | { by: 'attribute'; attribute: string }
+  | { by: 'equality'; equality: Equality }
+  | { by: 'change' | 'test' | 'number' }
+
+const chooseReading = ({ filters, order }: Scan, narrow: PrefixFilter | undefined): Reading => {
+  if (narrow) return { by: 'prefix', filter: narrow }
+  if (order.byChange) return { by: 'change' }
+  if (filters.attribute !== undefined) return { by: 'attribute', attribute: filters.attribute }
+  if (filters.test && filters.assignedTo === undefined) return { by: 'test' }
+  const [equality] = listEqualities(filters)
+  return equality ? { by: 'equality', equality } : { by: 'number' }
+}
+
+/**
+ * Returns the SQL after FROM, which reads leads as `l`. By prefix and by attribute, the subquery `found`
+ * first selects the numbers of the leads.
+ */
+const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
+  // OFFSET 0 keeps PostgreSQL from reading the leads before `found`.
+  const withNumbers = (numbers: string) => `(${numbers}) found
+      CROSS JOIN LATERAL (SELECT * FROM leads WHERE account_id = $1 AND number = found.number OFFSET 0) l`
+  if (reading.by === 'prefix')
+    return withNumbers(`SELECT DISTINCT number FROM (${selectNumbers(reading.filter, at)}) ranges`)
+  if (reading.by !== 'attribute') return 'leads l'
+  const { first, last } = limitNumbers(scan)
+  return withNumbers(`SELECT r.number FROM lead_attributes r
+        WHERE ${inRange('lead_attributes', reading.attribute, at)} AND r.number BETWEEN ${at(first)} AND ${at(last)}
+        ORDER BY r.number ${scan.order.descending ? 'DESC' : 'ASC'} LIMIT ${READ_LIMIT + 1}`)
+}
+
+/**
+ * Returns the condition that a lead has a value, and a number in a range. Only the column's own index has the
+ * order of these pairs, so PostgreSQL must use this index. With a plain equality, PostgreSQL could use any
+ * index in the order of numbers. PostgreSQL did so in an account of 10^7 leads, nearly all of which had
+ * another value. The statement read past all these leads, for 8 s and then until a timeout.
  */
 const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
   const key = at(value)
   return `${column} IS NOT NULL AND (${column}, l.number) >= (${key}, ${at(first)}) AND (${column}, l.number) <= (${key}, ${at(last)})`
 }
 
-// WHERE names the one index that finds the leads to read, in the order of the list; the other conditions say which of them match.
-// A prefix's range is read as a whole and sorted. OFFSET 0 keeps PostgreSQL from reading the leads first.
-const statementOf = (scan: Scan, ranges: PrefixRange[], narrow: PrefixRange | undefined) => {
-  const { accountId, filters, order, cursor, horizon } = scan
-  const { values, at } = statementValues()
-  at(accountId)
-  const { first, last } = numbersFrom(scan)
-  // Leads with an attribute are read in the order of their numbers, however many there are.
-  const attribute = order.byChange ? undefined : ranges.find(({ table }) => table === 'lead_attributes')
-  const range = narrow ?? attribute
-  const read = narrow
-    ? `SELECT DISTINCT r.number FROM ${narrow.table} r WHERE ${inRange(narrow, at)}`
-    : attribute &&
-      `SELECT r.number FROM lead_attributes r
-        WHERE ${inRange(attribute, at)} AND r.number BETWEEN ${at(first)} AND ${at(last)}
-        ORDER BY r.number ${order.descending ? 'DESC' : 'ASC'} LIMIT ${READ_LIMIT + 1}`
-  const from = read
-    ? `(${read}) found
-      CROSS JOIN LATERAL (SELECT * FROM leads WHERE account_id = $1 AND number = found.number OFFSET 0) l`
-    : 'leads l'
-  const equalities = equalitiesOf(filters)
-  const isTest = testCondition(filters)
-  const since = filters.updatedSince === undefined ? [] : [`l.updated_at >= ${at(filters.updatedSince)}`]
-  const until = horizon === undefined ? [] : [`l.updated_at < ${at(horizon)}`]
-  const created = () => `l.number BETWEEN ${at(first)} AND ${at(last)}`
-  const where = ['l.account_id = $1']
-  const matches = ranges.filter((other) => other !== range).map((other) => startsWith(other, at))
-  // By what the index has, so that nothing is sorted, here and in the statement around it.
-  const keys = order.columns.map((name) => ({
-    name: name as string,
-    column: read && !narrow ? 'found.number' : `l.${name}`,
-  }))
+/**
+ * Lists the conditions that bound the range of the index. WHERE has no other conditions, so the scan reads
+ * all leads of the range, and counts them towards READ_LIMIT.
+ */
+const listRangeConditions = (scan: Scan, reading: Reading, at: At): string[] => {
+  const { order, cursor } = scan
+  const isOfAccount = 'l.account_id = $1'
   if (order.byChange) {
-    where.push(...until, ...since, ...(cursor === undefined ? [] : [order.from(cursor, at)]))
-    matches.push(...isTest, created())
-  } else {
-    // Test leads have an index in the order of numbers, which is smaller than the others.
-    const leadsByTest = filters.test && filters.assignedTo === undefined
-    const leading = range || leadsByTest ? undefined : equalities.shift()
-    if (leading) {
-      where.push(alongIndex(leading, { first, last }, at))
-      keys.unshift({ name: 'along', column: leading.column })
-    } else where.push(created(), ...(leadsByTest && !range ? isTest.splice(0) : []))
-    matches.push(...isTest, ...until, ...since)
+    const behindCursor = cursor === undefined ? [] : [order.from(cursor, at)]
+    return [isOfAccount, ...changedInTime(scan, at), ...behindCursor]
   }
-  matches.push(...equalities.map(({ column, value }) => `${column} = ${at(value)}`))
-  const sorted = (by: 'name' | 'column') =>
-    keys.map((key) => `${key[by]} ${order.descending ? 'DESC' : 'ASC'}`).join(', ')
-  const orderBy = sorted('column')
-  const text = `
-    SELECT ${keys.map(({ name, column }) => `${column} AS ${name}`)}, ${matches.join(' AND ') || 'true'} AS matches,
-      (row_number() OVER (ORDER BY ${orderBy}))::int AS place
-    FROM ${from} WHERE ${where.join(' AND ')} ORDER BY ${orderBy} LIMIT ${READ_LIMIT + 1}`
-  return { text, outerOrderBy: sorted('name'), values, at }
+  const numbers = limitNumbers(scan)
+  if (reading.by === 'equality') return [isOfAccount, alongIndex(reading.equality, numbers, at)]
+  const isTest = reading.by === 'test' ? testCondition(scan.filters) : []
+  return [isOfAccount, between(numbers, at), ...isTest]
 }
 
-// The row after the last one read is not checked: it is where the next page starts.
+/**
+ * Lists the conditions of the filters that `listRangeConditions` does not cover. They decide whether a lead
+ * that the scan has read matches.
+ */
+const listMatchConditions = (
+  scan: Scan,
+  reading: Reading,
+  prefixFilters: PrefixFilter[],
+  at: At,
+): string[] => {
+  const { filters, order, byDate } = scan
+  const isFulfilled = (filter: PrefixFilter) => {
+    if (reading.by === 'prefix') return filter === reading.filter && selectsExactly(filter)
+    return reading.by === 'attribute' && filter.table === 'lead_attributes'
+  }
+  const equalities = listEqualities(filters).filter(
+    ({ column }) => reading.by !== 'equality' || column !== reading.equality.column,
+  )
+  return [
+    ...prefixFilters.filter((filter) => !isFulfilled(filter)).map((filter) => passes(filter, at)),
+    ...(reading.by === 'test' ? [] : testCondition(filters)),
+    ...(order.byChange ? [between(limitNumbers(scan), at)] : changedInTime(scan, at)),
+    ...(byDate ? createdInTime(filters, at) : []),
+    ...equalities.map(({ column, value }) => `${column} = ${at(value)}`),
+  ]
+}
+
+/** Lists the columns of ORDER BY, in the order of the index, so that PostgreSQL need not sort. */
+const listSortColumns = ({ order }: Scan, reading: Reading): { name: string; column: string }[] => {
+  if (reading.by === 'attribute') return [{ name: 'number', column: 'found.number' }]
+  const columns = order.columns.map((name) => ({ name: name as string, column: `l.${name}` }))
+  if (reading.by !== 'equality') return columns
+  return [{ name: 'along', column: reading.equality.column }, ...columns]
+}
+
+/** Builds the statement that reads the leads of a scan. Its column `matches` says whether a lead matches. */
+const buildStatement = (scan: Scan, prefixFilters: PrefixFilter[], narrow: PrefixFilter | undefined) => {
+  const { values, at } = statementValues()
+  at(scan.accountId)
+  const reading = chooseReading(scan, narrow)
+  const columns = listSortColumns(scan, reading)
+  const orderBy = (by: 'name' | 'column') =>
+    columns.map((column) => `${column[by]} ${scan.order.descending ? 'DESC' : 'ASC'}`).join(', ')
+  const matches = listMatchConditions(scan, reading, prefixFilters, at)
+  const text = `
+    SELECT ${columns.map(({ name, column }) => `${column} AS ${name}`)}, ${matches.join(' AND ') || 'true'} AS matches,
+      (row_number() OVER (ORDER BY ${orderBy('column')}))::int AS place
+    FROM ${selectLeads(scan, reading, at)} WHERE ${listRangeConditions(scan, reading, at).join(' AND ')}
+    ORDER BY ${orderBy('column')} LIMIT ${READ_LIMIT + 1}`
+  return { text, outerOrderBy: orderBy('name'), values, at }
+}
+
+// The row after the first READ_LIMIT rows is not part of the response. It is selected, whether or not it
+// matches, because the next page starts there.
 const SHOWN = `(matches AND place <= ${READ_LIMIT}) OR place > ${READ_LIMIT}`
 
 /**
- * The leads that match out of the first 10,000 that one index finds, `limit` at most, and the next position. `total` and `capped`
- * say how many of the 10,000 match, and whether there are more to read.
+ * Finds at most `limit` matches among the first 10,000 leads of one index. The next page starts at `next`.
+ * With `counted`, `total` is the number of matches among the 10,000 leads, and `capped` says whether there
+ * are more leads to read.
  */
 export const scanLeads = async (
   tx: Transaction,
   scan: Scan,
 ): Promise<{ numbers: number[]; next: Key | undefined; total: number; capped: boolean }> => {
-  const ranges = prefixRangesOf(scan.filters)
-  const narrow = await narrowest(tx, scan.accountId, ranges)
-  const { text, outerOrderBy, values, at } = statementOf(scan, ranges, narrow)
+  const prefixFilters = listPrefixFilters(scan.filters)
+  const narrow = await narrowest(tx, scan.accountId, prefixFilters)
+  const { text, outerOrderBy, values, at } = buildStatement(scan, prefixFilters, narrow)
   const page = `WHERE ${SHOWN} ORDER BY ${outerOrderBy} OFFSET ${at(scan.offset ?? 0)} LIMIT ${at(scan.limit + 1)}`
   const rows = await tx.query<ScannedRow>({
     text: scan.counted

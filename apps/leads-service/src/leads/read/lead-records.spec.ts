@@ -3,8 +3,8 @@ import { ATTACHMENT_COLUMNS } from '../../attachments/attachments'
 import {
   newAccount,
   newItem,
-  outcomesOf,
   type RunningLeadsService,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 import { ENTRY_COLUMNS } from '../../scheduling/schedule'
@@ -19,26 +19,36 @@ afterAll(() => service.stop())
 
 const BASE_URL = 'https://api.example.test'
 
-const newLeadOf = async (accountId: number): Promise<{ reference: string; id: number }> =>
-  outcomesOf(await service.leads.createLeads({ leads: [newItem(accountId)] }))[0]
+const createLead = async (accountId: number): Promise<{ reference: string; id: number }> =>
+  readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))[0]
 
 const scene = async () => {
   const { accountId } = await newAccount(service)
   const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
-  return { accountId, userId: user!.id, lead: await newLeadOf(accountId) }
+  return { accountId, userId: user!.id, lead: await createLead(accountId) }
 }
 
 type Scene = Awaited<ReturnType<typeof scene>>
 
 const entry = ({ accountId, userId, lead }: Scene) => ({
-  ...{ accountId, reference: lead.reference, userId, notify: false, date: '2026-03-28T09:30:00Z' },
+  accountId,
+  reference: lead.reference,
+  userId,
+  notify: false,
+  date: '2026-03-28T09:30:00Z',
   idempotency: undefined,
 })
 
 const attachment = ({ accountId, lead }: Scene) => ({
-  ...{ accountId, reference: lead.reference, baseUrl: BASE_URL, idempotency: undefined, claimId: '' },
+  accountId,
+  reference: lead.reference,
+  baseUrl: BASE_URL,
+  idempotency: undefined,
   file: {
-    ...{ name: 'Survey "A"', fileName: 'survey.pdf', fileSize: 1234, contentType: 'application/pdf' },
+    name: 'Survey "A"',
+    fileName: 'survey.pdf',
+    fileSize: 1234,
+    contentType: 'application/pdf',
     key: `attachments/${randomUUID()}.pdf`,
   },
 })
@@ -48,7 +58,7 @@ type Listed = { items: Uint8Array; nextBefore?: number | undefined }
 
 interface Kind {
   columns: string
-  /** What the list shows beside what the record was answered with. */
+  /** The JSON that the list adds to the response of the creation. */
   more?: string
   add: (on: Scene) => Promise<{ body: Uint8Array }>
   list: (asked: Asked) => Promise<Listed>
@@ -79,13 +89,14 @@ describe.each(Object.entries(KINDS))('%s', (table, { columns, more = '', add, li
     const { body } = await add(on)
     return `${/^\{"data":(.*)\}\}$/.exec(body.toString())![1]}${more}}`
   }
-  // One after the other: on a busy machine hundreds at once would wait longer for a connection than a call may.
+  // Adds records one after the other. On a busy machine, hundreds at once could wait so long for a connection
+  // that calls exceed their deadline.
   const addMany = async (on: Scene, count: number) => {
     const ids: number[] = []
     while (ids.length < count) ids.push(JSON.parse(await addJson(on)).id)
     return ids
   }
-  const listOf = async ({ accountId, lead }: Scene, before?: number) => {
+  const listPage = async ({ accountId, lead }: Scene, before?: number) => {
     const { items, nextBefore } = await list({ accountId, reference: lead.reference, before })
     return {
       text: items.toString(),
@@ -96,9 +107,9 @@ describe.each(Object.entries(KINDS))('%s', (table, { columns, more = '', add, li
 
   test('are listed newest first, byte for byte as they were answered with', async () => {
     const on = await scene()
-    expect(await listOf(on)).toEqual({ text: '[]', ids: [], nextBefore: undefined })
+    expect(await listPage(on)).toEqual({ text: '[]', ids: [], nextBefore: undefined })
     const added = [await addJson(on), await addJson(on), await addJson(on)]
-    const { text, nextBefore } = await listOf(on)
+    const { text, nextBefore } = await listPage(on)
     expect(text).toBe(`[${added.toReversed().join(',')}]`)
     expect(nextBefore).toBeUndefined()
   })
@@ -106,40 +117,36 @@ describe.each(Object.entries(KINDS))('%s', (table, { columns, more = '', add, li
   test('come a hundred an answer, each of them once', async () => {
     const on = await scene()
     const ids = (await addMany(on, 200)).toSorted((a, b) => b - a)
-    const first = await listOf(on)
+    const first = await listPage(on)
     expect([first.ids, first.nextBefore]).toEqual([ids.slice(0, 100), ids[99]])
-    // What is added meanwhile comes before the first, and moves nothing.
+    // A record that is added between two pages belongs before the first page, and must not shift the second.
     await addMany(on, 1)
-    const second = await listOf(on, first.nextBefore)
+    const second = await listPage(on, first.nextBefore)
     expect([second.ids, second.nextBefore]).toEqual([ids.slice(100), undefined])
-    expect(await listOf(on, ids.at(-1))).toMatchObject({ ids: [], nextBefore: undefined })
+    expect(await listPage(on, ids.at(-1))).toMatchObject({ ids: [], nextBefore: undefined })
   })
 
   test('are those of one lead alone, and of no lead there are none', async () => {
     const [on, other] = [await scene(), await scene()]
-    const sibling = { ...on, lead: await newLeadOf(on.accountId) }
+    const sibling = { ...on, lead: await createLead(on.accountId) }
     await addJson(on)
     await addJson(other)
     const own = await addJson(sibling)
-    expect((await listOf(sibling)).text).toBe(`[${own}]`)
-    const { accountId, lead } = on
+    expect((await listPage(sibling)).text).toBe(`[${own}]`)
+    const { accountId } = on
     for (const asked of [
       { accountId, reference: other.lead.reference },
       { accountId, reference: randomUUID() },
       { accountId, reference: 'statuses' },
     ])
       await expect(list(asked)).rejects.toMatchObject({ code: 'not_found' })
-    for (const wrong of [{ before: 0 }, { before: -1 }, { accountId: 0 }])
-      await expect(list({ accountId, reference: lead.reference, ...wrong })).rejects.toMatchObject({
-        code: 'invalid',
-      })
   })
 
   test('are one range of the index, however many the account has', async () => {
     const on = await scene()
-    await addMany({ ...on, lead: await newLeadOf(on.accountId) }, 150)
+    await addMany({ ...on, lead: await createLead(on.accountId) }, 150)
     await addMany(on, 120)
-    await addMany({ ...on, lead: await newLeadOf(on.accountId) }, 150)
+    await addMany({ ...on, lead: await createLead(on.accountId) }, 150)
     await service.db.query({ text: `ANALYZE ${table}` })
     const plan = await service.db.transaction(async (tx) => {
       tx.send({ text: SETTING })

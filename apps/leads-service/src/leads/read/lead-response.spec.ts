@@ -1,19 +1,19 @@
 import { migrate } from '@leadwire/service-kit'
 import { migrations } from '../../database/migrations'
 import {
+  buildQuote,
   itemWith,
-  listedOf,
   newAccount,
   newImage,
   newItem,
   newLead,
-  outcomesOf,
-  quoteOf,
   type RunningLeadsService,
+  readLeadPage,
+  readOutcomes,
   startLeadsService,
 } from '../../leads-service.fixture'
 
-/** 1,000,000 for the long run. */
+/** How many leads are compared. For a long run, set LEADWIRE_TEST_LEADS to 1000000. */
 const LEADS = Number(process.env['LEADWIRE_TEST_LEADS'] ?? 20_000)
 const BATCH = 20_000
 
@@ -28,7 +28,7 @@ const create = async (accountId: number, over: Parameters<typeof newLead>[0] = {
   const { results } = await service.leads.createLeads({
     leads: [newItem(accountId, { lead: newLead(over) })],
   })
-  return { response: String(results[0]!.result!.value), ...outcomesOf({ results })[0] }
+  return { response: String(results[0]!.result!.value), ...readOutcomes({ results })[0] }
 }
 
 type Leads = RunningLeadsService['leads']
@@ -37,18 +37,18 @@ const retrieve = async (leads: Leads, accountId: number, reference: string) =>
   String((await leads.retrieveLeads({ leads: [{ accountId, reference }] })).results[0]!.result!.value)
 
 const list = async (leads: Leads, accountId: number) =>
-  String(listedOf((await leads.listLeads({ pages: [{ accountId, page: 1 }] })).results[0]!).items)
+  String(readLeadPage((await leads.listLeads({ pages: [{ accountId, page: 1 }] })).results[0]!).items)
 
 test('what was made in another format is rendered from its columns, byte for byte the same', async () => {
   const { accountId } = await newAccount(service)
   const image = await newImage(service, accountId, { alt: 'a window' })
   const quotes = [
-    quoteOf(
+    buildQuote(
       itemWith(image, { margin: 0.1, tax: 20, options: '{"10":1.50,"2":"b"}' }),
       itemWith(image, { name: 'Zwölf "Fenster"' }),
     ),
-    quoteOf(),
-    quoteOf(itemWith(image)),
+    buildQuote(),
+    buildQuote(itemWith(image)),
   ]
   const whole = await create(accountId, { quotes, description: 'A\nbay', mobile: '07700 900123' })
   const test = await create(accountId, { status: 'test' })
@@ -61,7 +61,7 @@ test('what was made in another format is rendered from its columns, byte for byt
 test('a lead of another format that is asked for twice at once is the same both times', async () => {
   const { accountId } = await newAccount(service)
   const image = await newImage(service, accountId)
-  const { reference, response } = await create(accountId, { quotes: [quoteOf(itemWith(image))] })
+  const { reference, response } = await create(accountId, { quotes: [buildQuote(itemWith(image))] })
   const asked = { accountId, reference }
   const { results } = await service.otherLeads.retrieveLeads({ leads: [asked, asked] })
   expect(results.map(({ result }) => String(result!.value))).toEqual([response, response])
@@ -70,9 +70,9 @@ test('a lead of another format that is asked for twice at once is the same both 
 test('services of two formats have each a tag of their own, and take the other one’s for a change', async () => {
   const { accountId } = await newAccount(service)
   const { reference } = await create(accountId)
-  const tagOf = async (leads: Leads) =>
+  const readTag = async (leads: Leads) =>
     (await leads.retrieveLeads({ leads: [{ accountId, reference }] })).results[0]!.etag!
-  const [tag, other] = [await tagOf(service.leads), await tagOf(service.otherLeads)]
+  const [tag, other] = [await readTag(service.leads), await readTag(service.otherLeads)]
   expect(other).not.toBe(tag)
   const { etag } = await service.leads.updateLead({
     accountId,
@@ -80,7 +80,7 @@ test('services of two formats have each a tag of their own, and take the other o
     value: 1,
     ifMatch: { etags: [other] },
   })
-  expect([await tagOf(service.leads), await tagOf(service.otherLeads)]).toEqual([
+  expect([await readTag(service.leads), await readTag(service.otherLeads)]).toEqual([
     etag,
     other.replace('"1-', '"2-'),
   ])

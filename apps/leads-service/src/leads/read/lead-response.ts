@@ -1,25 +1,28 @@
 import { type IfMatch, type Lead, type LeadResult, leadDetailsJson, leadItemJson } from '@leadwire/contracts'
-import { ServiceError, statusOf } from '@leadwire/service-kit'
+import { ServiceError, toRpcStatus } from '@leadwire/service-kit'
 
-/** How the JSON of leads is made: the address of images, without a slash at its end, and the number of both (`leadJsonFormat`). */
+/**
+ * The settings for the JSON of leads: the address of images, without a trailing slash, and the number of
+ * the format that belongs to this address (`leadJsonFormat`).
+ */
 export interface JsonSettings {
   assetsUrl: string
   jsonFormat: number
 }
 
-/** Names a lead. The reference may be any text. */
+/** Names a lead. The reference is not validated, so it may be any text. */
 export type LeadKey = { accountId: number; reference: string }
 
-/** What a lead's row keeps of its public JSON. */
+/** The public JSON of a lead, as its row stores it. */
 export interface LeadJson {
-  /** `jsonFormat` of the settings that it was made with. */
+  /** The `jsonFormat` of the release that rendered the JSON. */
   format: number
   item: string
   /** Customer and quotes, without braces. */
   details: string
 }
 
-export const leadJsonOf = (lead: Lead, format: number): LeadJson => ({
+export const renderLeadJson = (lead: Lead, format: number): LeadJson => ({
   format,
   item: leadItemJson(lead),
   details: leadDetailsJson(lead, { productStyle: true }),
@@ -28,26 +31,31 @@ export const leadJsonOf = (lead: Lead, format: number): LeadJson => ({
 export const wholeLeadJson = ({ item, details }: Pick<LeadJson, 'item' | 'details'>): string =>
   `${item.slice(0, -1)},${details}}`
 
-/** The response of every operation that answers with a lead (interface: Retrieve Lead). */
+/** Renders the response of every operation that returns a lead (the lead API, section Retrieve Lead). */
 export const leadBody = (json: LeadJson): Buffer => Buffer.from(`{"data":${wholeLeadJson(json)}}`)
 
 /**
- * The entity tag of a lead's public JSON (RFC 9110, 8.8.3). It is strong: whatever changes what Retrieve shows raises leads.version,
- * and another release or address of images has another `format`.
+ * Returns the entity tag of a lead's public JSON (RFC 9110, 8.8.3). The tag is strong: leads.version rises
+ * with every change of the lead, and `format` differs if another release or another address of images changes
+ * the JSON.
  */
 export const leadEtag = (version: number, format: number): string => `"${version}-${format >>> 0}"`
 
 const isOfVersion = (etag: string, version: number): boolean =>
   etag === '*' || /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)
 
-/** The error of a lead that is not what If-Match names, whatever the format of the tags. Without a version there is no lead. */
+/**
+ * Returns an error if no tag of If-Match names the lead's version. Ignores the format in the tags. If there
+ * is no lead, `version` is undefined, and no tag matches.
+ */
 export const matchError = (
   ifMatch: IfMatch | undefined,
   version: number | undefined,
 ): ServiceError | undefined => {
   if (!ifMatch || (version !== undefined && ifMatch.etags.some((etag) => isOfVersion(etag, version))))
     return undefined
-  const detail = 'The lead is not what If-Match names: it was changed, or the tag is a weak one.'
+  const detail =
+    'If-Match does not name the current version of the lead. Retrieve the lead and send its current ETag, which must not be weak.'
   return new ServiceError('precondition_failed', detail)
 }
 
@@ -55,10 +63,10 @@ export type TaggedLead = { body: Buffer; etag: string }
 
 export const leadNotFound = () => new ServiceError('not_found', 'There is no lead with this reference.')
 
-export const leadResultOf = (
+export const toLeadResult = (
   outcome: (TaggedLead & { replayed?: boolean; created?: boolean }) | ServiceError,
 ): LeadResult => {
-  if (outcome instanceof ServiceError) return { result: { $case: 'failure', value: statusOf(outcome) } }
+  if (outcome instanceof ServiceError) return { result: { $case: 'failure', value: toRpcStatus(outcome) } }
   const { body, etag, replayed, created } = outcome
   return { result: { $case: 'body', value: body }, etag, replayed, created }
 }

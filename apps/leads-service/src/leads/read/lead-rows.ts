@@ -1,35 +1,38 @@
 import {
   Customer,
-  fieldsOf,
+  isUuid,
   type Lead,
   LeadListItem,
   leadItemJson,
+  listFields,
   ManagedFields,
   Quote,
   QuoteItem,
 } from '@leadwire/contracts'
 import { ServiceError, statement, type Transaction } from '@leadwire/service-kit'
-import { isUuid } from '../../arguments'
 import { type Row, recordMapper } from '../../database/row-mapper'
-import { IMAGE_COLUMNS, imageOfRow } from '../../images/images'
-import { type JsonSettings, type LeadKey, leadJsonOf, leadNotFound, wholeLeadJson } from './lead-response'
+import { IMAGE_COLUMNS, readImage } from '../../images/images'
+import { type JsonSettings, type LeadKey, leadNotFound, renderLeadJson, wholeLeadJson } from './lead-response'
 
-/** A lead's own columns, without its customer and quotes. */
+/** The columns of a lead without its customer and quotes. */
 export const LEAD = recordMapper(LeadListItem, 'l')
 const CUSTOMER = recordMapper(Customer, 'l', { as: 'customer' })
 const QUOTE = recordMapper(Quote, 'q')
 const ITEM = recordMapper(QuoteItem, 'i')
 
 /** SQL: the reference of the lead that a lead `l` is a duplicate of. */
-export const DUPLICATE_OF = fieldsOf(ManagedFields).find(({ name }) => name === 'duplicate_of')!.expression!
+export const DUPLICATE_OF = listFields(ManagedFields).find(({ name }) => name === 'duplicate_of')!.expression!
 
-/** SQL: the JSON of ManagedFields, without braces, of a lead `l`. */
+/** SQL: the ManagedFields of a lead `l` as JSON without braces. */
 export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.external_id)::text, 'null'),
   ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":', coalesce(to_json(${DUPLICATE_OF})::text, 'null'))`
 
 type Find<Found> = (db: Transaction, ...values: unknown[]) => Promise<Found[]>
 
-/** The row of a lead by a statement whose parameters are account, reference and `more`. Throws not_found. */
+/**
+ * Finds the row of a lead with a statement whose parameters are the account, the reference and `more`.
+ * Throws not_found.
+ */
 export const requireLead = async <Found>(
   db: Transaction,
   find: Find<Found>,
@@ -41,17 +44,17 @@ export const requireLead = async <Found>(
   return found
 }
 
-/** The same of a lead that is not erased. Throws not_found and lead_erased. */
+/** Finds the row of a lead that is not erased, as `requireLead` does. Throws not_found and lead_erased. */
 export const requireUnerased = async <Found extends { erased: boolean }>(
   ...asked: Parameters<typeof requireLead<Found>>
 ): Promise<Found> => {
   const lead = await requireLead(...asked)
   if (!lead.erased) return lead
-  const detail = 'The personal data of this lead was erased: nothing of it changes any more.'
+  const detail = 'The personal data of this lead was erased, so the lead can no longer be changed.'
   throw new ServiceError('lead_erased', detail)
 }
 
-/** A lead with status `test` is a test lead, whatever token made it. */
+/** Returns whether a lead is a test lead: it is marked as a test, or has the status `test`. */
 export const isTest = ({ test, status }: { test: boolean; status: string }): boolean =>
   test || status === 'test'
 
@@ -101,7 +104,7 @@ export const leadsFromColumns = async (
   for (const row of await selectItems(db, ...values)) {
     const { options, product_style_sku: sku, product_style_name: name } = row
     const product_style = { sku, name, product: { name: row.product_name } }
-    const item = { ...ITEM.read(row), image: imageOfRow(row, assetsUrl), product_style, options }
+    const item = { ...ITEM.read(row), image: readImage(row, assetsUrl), product_style, options }
     quotes.get(item.quote_id)?.items.push(item)
   }
   return leads
@@ -111,7 +114,7 @@ const NUMBERED = `
   FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (number, ord)
   JOIN leads l ON l.account_id = $1 AND l.number = asked.number`
 
-// `items` is null where an item was made in another format than asked for.
+// `items` is null if the stored JSON of any lead has another format than $3.
 const selectJson = statement<{ items: string | null }>('load-lead-items')`
   SELECT CASE WHEN coalesce(bool_and(l.json_format = $3), true)
     THEN coalesce(string_agg(l.json, ',' ORDER BY asked.ord), '') END AS items ${NUMBERED}`
@@ -119,7 +122,7 @@ const selectJson = statement<{ items: string | null }>('load-lead-items')`
 const selectColumns = statement<Row>('lead-items-of-columns')`
   SELECT ${LEAD.columns} ${NUMBERED} ORDER BY asked.ord`
 
-/** A JSON array of list items: an account's leads with these numbers, in their order. */
+/** Loads the leads of an account as a JSON array of list items, in the order of `numbers`. */
 export const loadLeadItems = async (
   db: Transaction,
   { accountId, numbers, jsonFormat }: { accountId: number; numbers: number[]; jsonFormat: number },
@@ -131,8 +134,8 @@ export const loadLeadItems = async (
 }
 
 /**
- * The JSON of whole leads, with what only the management interface shows (`managed`). The body is null where it was made in another
- * format.
+ * Loads the JSON of whole leads, with the fields that only the management interface shows (`managed`). If the
+ * stored JSON of a lead has another format, `body` is null, and the lead is rendered from its columns.
  */
 export const managedBodies = async (
   db: Transaction,
@@ -144,7 +147,7 @@ export const managedBodies = async (
   const leads = await leadsFromColumns(db, others, assetsUrl)
   return rows.map(({ id, body, managed }) => {
     if (body !== null) return Buffer.from(body)
-    const { item, details } = leadJsonOf(leads.get(id)!, jsonFormat)
+    const { item, details } = renderLeadJson(leads.get(id)!, jsonFormat)
     return Buffer.from(wholeLeadJson({ item, details: `${managed},${details}` }))
   })
 }

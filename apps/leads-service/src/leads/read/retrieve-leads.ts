@@ -1,20 +1,25 @@
-import type { RetrieveLeadsRequest } from '@leadwire/contracts'
-import { statement, type Transaction } from '@leadwire/service-kit'
-import { errorsOf, invalidBy, isId, isUuid } from '../../arguments'
+import { isUuid, type RetrieveLeadsRequest } from '@leadwire/contracts'
+import {
+  findDeadline,
+  type RunInTurn,
+  statement,
+  type Transaction,
+  unlessTimedOut,
+} from '@leadwire/service-kit'
 import {
   type JsonSettings,
   type LeadKey,
   leadBody,
   leadEtag,
-  leadJsonOf,
   leadNotFound,
-  leadResultOf,
+  renderLeadJson,
   type TaggedLead,
+  toLeadResult,
 } from './lead-response'
 import { leadsFromColumns } from './lead-rows'
-import { deadlineOf, unlessTimedOut } from './unless-timed-out'
 
-// The stored response of a lead; null where it was made in another format than asked for.
+// `body` is the response, made from the stored JSON of the lead. `body` is null if the stored JSON has
+// another format than $3.
 const selectLeads = statement<Row>('load-leads')`
   SELECT asked.ord::int, l.account_id AS "accountId", l.id, l.version,
     CASE WHEN l.json_format = $3 THEN concat('{"data":', left(l.json, -1), ',', l.json_details, '}}') END AS body
@@ -23,12 +28,13 @@ const selectLeads = statement<Row>('load-leads')`
 
 type Row = { ord: number; accountId: number; id: number; version: number; body: string | null }
 
-// No lead has it: PostgreSQL is asked for well-formed references only.
+// Replaces a malformed reference, which PostgreSQL would not accept. No lead has this reference.
 const NO_REFERENCE = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Finished responses (interface: Retrieve Lead) of leads with customer and quotes, in the order asked for; undefined where
- * the account has no such lead. A lead whose JSON was made in another format is rendered from its columns.
+ * Loads leads as finished responses (the lead API, section Retrieve Lead), in the order of `asked`. A
+ * response is undefined if the account has no such lead. If the stored JSON of a lead has another format, the
+ * lead is rendered from its columns.
  */
 export const loadLeads = async (
   db: Transaction,
@@ -39,26 +45,25 @@ export const loadLeads = async (
   const accountIds = asked.map(({ accountId }) => accountId)
   const rows = await selectLeads(db, accountIds, references, jsonFormat)
   const others = rows.filter(({ body }) => body === null)
-  // A lead may be asked for more than once.
+  // A Map, because several requests may name the same lead.
   const leads = await leadsFromColumns(db, new Map(others.map((row) => [row.id, row])), assetsUrl)
   const tagged: (TaggedLead | undefined)[] = asked.map(() => undefined)
   for (const { ord, id, version, body } of rows)
     tagged[ord - 1] = {
-      body: body === null ? leadBody(leadJsonOf(leads.get(id)!, jsonFormat)) : Buffer.from(body),
-      // Read before the columns: a tag may be older than its body, and is then of no use, but never newer.
+      body: body === null ? leadBody(renderLeadJson(leads.get(id)!, jsonFormat)) : Buffer.from(body),
+      // The version is read before the columns, so a tag may be older than its body, but never newer.
       etag: leadEtag(version, jsonFormat),
     }
   return tagged
 }
 
+/** Retrieves leads, each for its own account. */
 export const retrieveLeads =
-  ({ database, ...json }: { database: Transaction } & JsonSettings) =>
+  ({ database, ...json }: { database: Transaction } & JsonSettings, runInTurn: RunInTurn) =>
   async ({ leads }: RetrieveLeadsRequest) => {
-    const deadlines = leads.map(deadlineOf)
-    const found = await unlessTimedOut(leads, deadlines, (items) => loadLeads(database, items, json))
-    const outcomes = found.map((lead, index) => {
-      const wrong = invalidBy(errorsOf({ account_id: isId(leads[index]!.accountId) }))
-      return wrong ?? lead ?? leadNotFound()
-    })
-    return { results: outcomes.map(leadResultOf) }
+    const deadlines = leads.map(findDeadline)
+    const found = await runInTurn(leads[0]?.accountId ?? 0, () =>
+      unlessTimedOut(leads, deadlines, (items) => loadLeads(database, items, json)),
+    )
+    return { results: found.map((lead) => toLeadResult(lead ?? leadNotFound())) }
   }

@@ -1,5 +1,4 @@
-import { statement } from '@leadwire/service-kit'
-import { isId, validate } from '../../arguments'
+import { recordAudit, statement } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
 import { leadEtag } from './lead-response'
 import { MANAGED_JSON, managedBodies, requireLead } from './lead-rows'
@@ -15,15 +14,23 @@ interface Row {
   version: number
   managed: string
   body: string | null
-  /** Whether the lead that it is a duplicate of was erased, which changes what is shown without another version. */
+  /**
+   * Whether the lead that this lead is a duplicate of was erased. The erasure changes this response without
+   * raising this lead's version, so the ETag must depend on this value, too.
+   */
   unlinked: boolean | null
 }
 
 export const retrieveManagedLead: Operation<'retrieveManagedLead'> = async (deps, request) => {
-  const { database, jsonFormat } = deps
-  validate({ account_id: isId(request.accountId) })
+  const { database, jsonFormat, actor } = deps
+  const { accountId, isExport } = request
   const row = await requireLead(database, select, request, jsonFormat)
-  const [lead] = await managedBodies(database, request.accountId, [row], deps)
+  if (isExport) {
+    await database.transaction(async (tx) =>
+      recordAudit(tx, actor, { accountId, action: 'lead.exported', targetId: row.id }),
+    )
+  }
+  const [lead] = await managedBodies(database, accountId, [row], deps)
   return {
     body: Buffer.concat([Buffer.from('{"data":'), lead!, Buffer.from('}')]),
     etag: leadEtag(row.version, row.unlinked ? jsonFormat + 1 : jsonFormat),

@@ -1,178 +1,306 @@
-import { type Round, statement } from '@leadwire/service-kit'
-import { includesAttributes, readInOrder, UNCLAIMED } from '../../delivery-sql'
+import { columnsByName, hasEnded, type OpenTransaction, type Round, statement } from '@leadwire/service-kit'
+import { includesAttributes, isUnclaimed, readInOrder } from '../../delivery-sql'
 import type { Dependencies } from '../../operation'
 import { IS_WANTED, isWaiting } from './replays'
 
-/** Attempts of a replay that wait at an endpoint at most: its new events wait for no more. */
+/**
+ * The maximum number of a replay's attempts that wait at an endpoint. A new event of the endpoint waits
+ * behind at most this many attempts.
+ */
 const MAX_WAITING = 100
-/** Between two attempts. A receiver that has just come back must not be overloaded by its own backlog. */
+/**
+ * The time between two attempts, so that a receiver that has just recovered is not overloaded by its backlog.
+ */
 const INTERVAL_MS = { recovery: 100, replay: 10 }
+/** The time between two rounds of a replay. */
 const ROUND_MS = 500
-/** Events that one transaction reads. */
+/** How many events one transaction reads. */
 const BATCH = 5000
 
 interface Replay {
   id: number
+  accountId: number
   endpointId: number
+  /** The number of the last event that the replay covers. */
+  untilNumber: number
   recovers: boolean
-  /** Whether it may make deliveries. */
-  makes: boolean
-  counting: boolean
+  statuses: string[]
+  /** When the replay was requested. A delivery that has changed since then is not replayed. */
+  requestedAt: string
+  isCounting: boolean
   countedTo: number
   replayedTo: number
 }
 
-// Of copies of the release before. Each of its rows recovers the deliveries of one status.
-const adoptRecoveries = statement('adopt-recoveries')`
-  WITH old AS (
-    DELETE FROM recoveries WHERE id = ANY (ARRAY (SELECT id FROM recoveries ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED))
-    RETURNING endpoint_id, status, since, requested_at
-  ), adopted AS (
-    SELECT o.*, p.account_id, coalesce((SELECT last FROM public.event_counters c WHERE c.account_id = p.account_id), 0) AS last
-    FROM old o JOIN endpoints p ON p.id = o.endpoint_id
-  )
-  INSERT INTO replays (account_id, endpoint_id, recovers, statuses, since, until_number, counted_to, replayed_to, matched_capped, created_at)
-  SELECT account_id, endpoint_id, true, ARRAY[status], since, last, last, 0, true, requested_at FROM adopted`
-
-// One process at a time, and one replay of an endpoint: so further requests do not raise the pace. Counting waits for none.
-const nextReplay = statement<Replay>('next-replay')`
-  SELECT id, endpoint_id AS "endpointId", recovers, 'missing' = ANY (statuses) AS makes,
-    dry_run OR counted_to < until_number AS counting, counted_to AS "countedTo", replayed_to AS "replayedTo"
+// Locks the replay, so that one process at a time runs it. The replays of an endpoint run one after the
+// other, so that further requests do not raise the rate. Counting does not wait for earlier replays.
+const lockNextReplay = statement<Replay>('next-replay')`
+  SELECT id, account_id AS "accountId", endpoint_id AS "endpointId", until_number AS "untilNumber", recovers, statuses,
+    created_at AS "requestedAt", dry_run OR counted_to < until_number AS "isCounting", counted_to AS "countedTo",
+    replayed_to AS "replayedTo"
   FROM replays r
-  WHERE state = 'running' AND next_at <= clock_timestamp() AND (dry_run OR counted_to < until_number OR NOT EXISTS (
-    SELECT FROM replays o WHERE o.endpoint_id = r.endpoint_id AND o.state = 'running' AND o.id < r.id AND NOT o.dry_run
+  WHERE state = 'running' AND ${hasEnded('next_at')} AND (dry_run OR counted_to < until_number OR NOT EXISTS (
+    SELECT FROM replays o
+    WHERE o.endpoint_id = r.endpoint_id AND o.state = 'running' AND o.id < r.id AND NOT o.dry_run
   ))
   ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-// Never waited for: who changes an endpoint locks it first, and then waits for its replays.
-const lockUnchanging = statement<{ receives: boolean }>('lock-endpoint-to-replay')`
+const findWaitingFanOut = statement('find-waiting-fan-out')`
+  SELECT FROM fan_out_queue q JOIN events e ON e.id = q.event_id
+  WHERE q.account_id = :accountId AND e.number <= :untilNumber ORDER BY q.account_id, q.id LIMIT 1`
+
+// Does not wait for the lock, because this could deadlock: this transaction has already locked the replay,
+// but a transaction that changes an endpoint locks the endpoint first and then its replays.
+const lockEndpoint = statement<{ receives: boolean }>('lock-endpoint-to-replay')`
   SELECT enabled AND deleted_at IS NULL AS receives FROM endpoints WHERE id = $1 FOR SHARE SKIP LOCKED`
 
-/** SQL: of the next events behind $2, those that the replay $1 sends, $3 at most. What is older than $4 may have had a delivery. */
-const FOUND = `
-  asked AS MATERIALIZED (
-    SELECT r.*, p.events, p.leads, p.filter, p.include, (
-      SELECT number FROM events WHERE account_id = r.account_id AND number > $2::bigint AND number <= r.until_number
-      ORDER BY number OFFSET ${BATCH - 1} LIMIT 1
-    ) AS batch_end
-    FROM replays r JOIN endpoints p ON p.id = r.endpoint_id WHERE r.id = $1
-  ), found AS MATERIALIZED (
-    SELECT f.* FROM asked r CROSS JOIN LATERAL (
-      SELECT e.id AS event_id, e.number, d.id AS delivery_id
-      FROM events e LEFT JOIN LATERAL (
-        SELECT * FROM deliveries WHERE event_id = e.id AND endpoint_id = r.endpoint_id OFFSET 0
-      ) d ON true
-      WHERE e.account_id = r.account_id AND e.number > $2 AND e.number <= coalesce(r.batch_end, r.until_number)
-        AND ${IS_WANTED} AND CASE
-          WHEN d.id IS NULL THEN 'missing' = ANY (r.statuses) AND e.created_at > $4::timestamptz
-          ELSE d.status = ANY (r.statuses) AND d.updated_at <= r.created_at AND ${isWaiting('d')}
-        END
-      ORDER BY e.number LIMIT $3::int
-    ) f
-  )`
-
-/** SQL: the number up to which events are done; NULL behind the last. */
-const DONE_TO = `CASE WHEN (SELECT count(*) FROM found) = $3 THEN (SELECT max(number) FROM found) ELSE (SELECT batch_end FROM asked) END`
-
-const count = statement<{ count: number; last: number | null }>('count-replay')`
-  WITH ${FOUND} SELECT (SELECT count(*) FROM found)::int AS count, ${DONE_TO} AS last`
-
-// Deliveries that are made wait among the scheduled ones. Their range has all columns of its index (see `delivery-sql.ts`).
-const waitingAt = statement<{ manual: number; due: number; last: string | null }>('attempts-waiting')`
+// The range names all columns of the index `deliveries_open`, so that PostgreSQL uses this index (see
+// `isBelow` in `delivery-sql.ts`). A replay that creates deliveries puts them among the other scheduled
+// deliveries, so it also counts the scheduled deliveries. Any other replay counts only manual attempts.
+const countWaiting = statement<{ manual: number; due: number; last: string | null }>('attempts-waiting')`
   SELECT manual, due, greatest(last_manual, last_due) AS last
   FROM (
     SELECT count(*)::int AS manual, max(manual_at) AS last_manual FROM (
-      SELECT manual_at FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL AND ${UNCLAIMED}
+      SELECT manual_at FROM deliveries
+      WHERE endpoint_id = :endpointId AND manual_at IS NOT NULL AND ${isUnclaimed(':claimMs::int')}
       ORDER BY manual_at DESC LIMIT ${MAX_WAITING}
     ) waiting
   ) m CROSS JOIN (
     SELECT count(*)::int AS due, max(next_attempt_at) AS last_due FROM (
       SELECT next_attempt_at FROM deliveries
-      WHERE $2 AND next_attempt_at IS NOT NULL AND ${UNCLAIMED}
-        AND (status, endpoint_id, next_attempt_at) BETWEEN ('pending', $1, '-infinity'::timestamptz) AND ('pending', $1, $3::timestamptz)
+      WHERE :createsDeliveries AND next_attempt_at IS NOT NULL AND ${isUnclaimed(':claimMs::int')}
+        AND (status, endpoint_id, next_attempt_at)
+          BETWEEN ('pending', :endpointId, '-infinity'::timestamptz) AND ('pending', :endpointId, :soon::timestamptz)
       ORDER BY status, endpoint_id, next_attempt_at LIMIT ${MAX_WAITING}
     ) waiting
   ) d`
 
-// Events before deliveries, as an erasure locks them, and each in the order of ids. Reconciliation compares an event's deliveries with
-// `fan_out`.
-const enqueue = statement<{ enqueued: number; last: number | null }>('enqueue-replay')`
-  WITH ${FOUND}, whole AS MATERIALIZED (
-    SELECT id, lead_reference FROM events e WHERE id = ANY (ARRAY (SELECT event_id FROM found)) AND erased_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE
-  ), locked AS MATERIALIZED (
-    SELECT d.id FROM deliveries d WHERE d.id = ANY (ARRAY (SELECT delivery_id FROM found JOIN whole w ON w.id = event_id))
-      AND d.status = ANY (ARRAY (SELECT unnest(statuses) FROM asked)) AND d.updated_at <= (SELECT created_at FROM asked)
-      AND ${isWaiting('d')}
-    ORDER BY d.id FOR UPDATE
-  ), placed AS MATERIALIZED (
-    SELECT event_id, delivery_id, lead_reference, number, greatest($5::timestamptz, $6::timestamptz + $7::int * interval '1 ms')
-      + (row_number() OVER (ORDER BY number) - 1) * $7::int * interval '1 ms' AS at
-    FROM found JOIN whole w ON w.id = event_id WHERE delivery_id IS NULL OR delivery_id IN (SELECT id FROM locked)
-  ), marked AS (
-    UPDATE deliveries d SET manual_at = at, updated_at = clock_timestamp() FROM placed p WHERE d.id = p.delivery_id
-  ), made AS (
-    INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes)
-    SELECT account_id, event_id, endpoint_id, lead_reference, 'pending', at, ${includesAttributes('asked')}
-    FROM placed CROSS JOIN asked WHERE delivery_id IS NULL ORDER BY number
-    RETURNING event_id
-  ), fanned_out AS (
-    UPDATE events SET fan_out = fan_out + 1 WHERE id = ANY (ARRAY (SELECT event_id FROM made))
-  )
-  SELECT (SELECT count(*) FROM placed)::int AS enqueued, ${DONE_TO} AS last`
-
-const endReplay = statement('end-replay')`
-  UPDATE replays SET state = $2, ended_at = clock_timestamp() WHERE id = $1`
-
-const advanceCount = statement('advance-count')`
-  UPDATE replays SET matched = matched + $2, counted_to = coalesce($3::bigint, until_number), next_at = clock_timestamp(),
-    state = CASE WHEN dry_run AND $3 IS NULL THEN 'counted' ELSE state END,
-    ended_at = CASE WHEN dry_run AND $3 IS NULL THEN clock_timestamp() END
-  WHERE id = $1`
-
-const advance = statement('advance-replay')`
-  UPDATE replays SET enqueued = enqueued + $2, replayed_to = coalesce($3::bigint, until_number),
-    next_at = clock_timestamp() + $4 * interval '1 ms' WHERE id = $1`
+const findBatchEnd = statement<{ number: number }>('find-end-of-replay-batch')`
+  SELECT number FROM events WHERE account_id = :accountId AND number > :after AND number <= :untilNumber
+  ORDER BY number OFFSET ${BATCH - 1} LIMIT 1`
 
 /**
- * Counts the next events of a replay, or requests attempts of them: a manual one where a delivery exists, else the first of a new
- * delivery. They are placed behind those that wait at the endpoint, in the order of the log. Any process may do so and stop at any
- * moment. Resolves with whether there may be more.
+ * SQL: the events that the replay `:id` sends, with numbers from `:after` (exclusive) to `:until`, at most
+ * `:limit`. An event without a delivery counts only if it was created after `:keptSince`. The delivery of an
+ * older event may have been pruned.
  */
-export const runReplay = ({ database, clock, keptMs }: Dependencies): Promise<Round> =>
+const FOUND = `
+  replay AS MATERIALIZED (
+    SELECT r.*, p.events, p.leads, p.filter FROM replays r JOIN endpoints p ON p.id = r.endpoint_id WHERE r.id = :id
+  ), found AS MATERIALIZED (
+    SELECT f.* FROM replay r CROSS JOIN LATERAL (
+      SELECT e.id AS event_id, e.number, d.id AS delivery_id
+      FROM events e LEFT JOIN LATERAL (
+        SELECT * FROM deliveries WHERE event_id = e.id AND endpoint_id = r.endpoint_id OFFSET 0
+      ) d ON true
+      WHERE e.account_id = r.account_id AND e.number > :after AND e.number <= :until AND ${IS_WANTED} AND CASE
+        WHEN d.id IS NULL THEN 'missing' = ANY (r.statuses) AND e.created_at > :keptSince::timestamptz
+        ELSE d.status = ANY (r.statuses) AND d.updated_at <= r.created_at AND ${isWaiting('d', ':claimMs::int')}
+      END
+      ORDER BY e.number LIMIT :limit::int
+    ) f
+  )`
+
+const countFound = statement<{ count: number }>('count-replay')`
+  WITH ${FOUND} SELECT count(*)::int AS count FROM found`
+
+interface FoundEvent {
+  eventId: string
+  number: number
+  /** Null if the event has no delivery at the endpoint. */
+  deliveryId: number | null
+}
+
+const findEvents = statement<FoundEvent>('find-events-to-replay')`
+  WITH ${FOUND} SELECT event_id AS "eventId", number, delivery_id AS "deliveryId" FROM found`
+
+const lockEvents = statement<{ id: string; leadReference: string | null }>('lock-events-to-replay')`
+  SELECT id, lead_reference AS "leadReference" FROM events
+  WHERE id = ANY (:eventIds::uuid[]) AND erased_at IS NULL ORDER BY id FOR NO KEY UPDATE`
+
+const lockDeliveries = statement<{ id: number }>('lock-deliveries-to-replay')`
+  SELECT id FROM deliveries d
+  WHERE id = ANY (:deliveryIds::bigint[]) AND status = ANY (:statuses::text[])
+    AND updated_at <= :requestedAt::timestamptz AND ${isWaiting('d', ':claimMs::int')}
+  ORDER BY id FOR UPDATE`
+
+/**
+ * SQL: when an attempt is due. New attempts follow the attempts that already wait, at regular intervals.
+ */
+const DUE_AT = `
+  greatest(:now::timestamptz, :last::timestamptz + :intervalMs::int * interval '1 ms')
+    + position * :intervalMs::int * interval '1 ms'`
+
+const requestManualAttempts = statement('request-manual-attempts')`
+  UPDATE deliveries d SET manual_at = ${DUE_AT}, updated_at = clock_timestamp()
+  FROM unnest(:deliveryId::bigint[], :position::int[]) AS a (id, position) WHERE d.id = a.id`
+
+const createDeliveries = statement('create-replayed-deliveries')`
+  INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, next_attempt_at, with_attributes)
+  SELECT account_id, event_id, p.id, lead_reference, 'pending', ${DUE_AT}, ${includesAttributes('p')}
+  FROM unnest(:eventId::uuid[], :leadReference::uuid[], :position::int[]) AS a (event_id, lead_reference, position)
+    CROSS JOIN endpoints p
+  WHERE p.id = :endpointId ORDER BY position`
+
+// Raises `fan_out`, because reconciliation compares `fan_out` with the number of an event's deliveries.
+const raiseFanOuts = statement('raise-fan-outs')`
+  UPDATE events SET fan_out = fan_out + 1 WHERE id = ANY (:eventId::uuid[])`
+
+const endReplay = statement('end-replay')`
+  UPDATE replays SET state = :state, ended_at = clock_timestamp() WHERE id = :id`
+
+const postpone = statement('postpone-replay')`
+  UPDATE replays SET next_at = clock_timestamp() + ${ROUND_MS} * interval '1 ms' WHERE id = :id`
+
+const advanceCount = statement('advance-count')`
+  UPDATE replays SET matched = matched + :count, counted_to = coalesce(:doneTo::bigint, until_number),
+    next_at = clock_timestamp(),
+    state = CASE WHEN dry_run AND :doneTo IS NULL THEN 'counted' ELSE state END,
+    ended_at = CASE WHEN dry_run AND :doneTo IS NULL THEN clock_timestamp() END
+  WHERE id = :id`
+
+const advance = statement('advance-replay')`
+  UPDATE replays SET enqueued = enqueued + :enqueued, replayed_to = coalesce(:doneTo::bigint, until_number),
+    next_at = clock_timestamp() + :waitMs * interval '1 ms'
+  WHERE id = :id`
+
+/** The values that all statements of a round share. */
+interface Limits {
+  now: Date
+  /** An event without a delivery is replayed only if it was created after this time. */
+  keptSince: Date | '-infinity'
+  claimMs: number
+}
+
+/**
+ * Returns the number of the last event of the next batch, or null if the batch reaches the end of the replay.
+ */
+const readBatchEnd = async (
+  tx: OpenTransaction,
+  { accountId, untilNumber }: Replay,
+  after: number,
+): Promise<number | null> => {
+  const [end] = await findBatchEnd(tx, { accountId, after, untilNumber })
+  return end?.number ?? null
+}
+
+const countBatch = async (tx: OpenTransaction, replay: Replay, limits: Limits): Promise<void> => {
+  const { id, countedTo: after, untilNumber } = replay
+  const end = await readBatchEnd(tx, replay, after)
+  const range = { id, after, until: end ?? untilNumber, limit: null }
+  const [counted] = await countFound(tx, { ...range, ...limits })
+  advanceCount.send(tx, { id, count: counted!.count, doneTo: end })
+}
+
+/**
+ * Locks the events first and then the deliveries, each in the order of their ids, as an erasure does. Returns
+ * the events that can still be sent, in the order of the log.
+ */
+const lockFound = async (tx: OpenTransaction, replay: Replay, found: FoundEvent[], claimMs: number) => {
+  const { statuses, requestedAt } = replay
+  const deliveryIds = found.flatMap(({ deliveryId }) => deliveryId ?? [])
+  const [events, deliveries] = await Promise.all([
+    lockEvents(tx, { eventIds: found.map(({ eventId }) => eventId) }),
+    lockDeliveries(tx, { deliveryIds, statuses, requestedAt, claimMs }),
+  ])
+  const eventsById = new Map(events.map((event) => [event.id, event]))
+  const lockedIds = new Set(deliveries.map(({ id }) => id))
+  return found
+    .toSorted((a, b) => a.number - b.number)
+    .filter(({ eventId }) => eventsById.has(eventId))
+    .filter(({ deliveryId }) => deliveryId === null || lockedIds.has(deliveryId))
+    .map((event, position) => ({
+      ...event,
+      position,
+      leadReference: eventsById.get(event.eventId)!.leadReference,
+    }))
+}
+
+/**
+ * Requests attempts for the next events of a replay, at most `room`. `enqueued` is how many attempts were
+ * requested. `doneTo` is the number of the event up to which the replay is done. It is null at the end of the
+ * replay.
+ */
+const enqueueBatch = async (
+  tx: OpenTransaction,
+  replay: Replay,
+  { room, last, ...limits }: Limits & { room: number; last: string | null },
+): Promise<{ enqueued: number; doneTo: number | null }> => {
+  const { id, endpointId, untilNumber, recovers, replayedTo: after } = replay
+  const end = await readBatchEnd(tx, replay, after)
+  const range = { id, after, until: end ?? untilNumber, limit: room }
+  const found = await findEvents(tx, { ...range, ...limits })
+  const sent = await lockFound(tx, replay, found, limits.claimMs)
+
+  const schedule = { now: limits.now, last, intervalMs: recovers ? INTERVAL_MS.recovery : INTERVAL_MS.replay }
+  const existing = sent.filter(({ deliveryId }) => deliveryId !== null)
+  requestManualAttempts.send(tx, { ...schedule, ...columnsByName(existing, 'deliveryId', 'position') })
+  const missing = sent.filter(({ deliveryId }) => deliveryId === null)
+  const created = columnsByName(missing, 'eventId', 'leadReference', 'position')
+  createDeliveries.send(tx, { ...schedule, endpointId, ...created })
+  raiseFanOuts.send(tx, created)
+
+  const isFull = found.length === room
+  return { enqueued: sent.length, doneTo: isFull ? Math.max(...found.map(({ number }) => number)) : end }
+}
+
+/**
+ * Requests attempts for the next events of a replay, until `MAX_WAITING` attempts wait at the endpoint. Ends
+ * the replay when all its events are done and no manual attempt waits.
+ */
+const replayBatch = async (tx: OpenTransaction, replay: Replay, limits: Limits): Promise<void> => {
+  const { id, endpointId, statuses, replayedTo } = replay
+  const createsDeliveries = statuses.includes('missing')
+  const soon = new Date(limits.now.getTime() + MAX_WAITING * INTERVAL_MS.replay)
+  const { claimMs } = limits
+  const [waiting] = await countWaiting(tx, { endpointId, createsDeliveries, soon, claimMs })
+  const { manual, due, last } = waiting!
+  const room = MAX_WAITING - manual - due
+  if (room <= 0) {
+    advance.send(tx, { id, enqueued: 0, doneTo: replayedTo, waitMs: ROUND_MS })
+    return
+  }
+  const { enqueued, doneTo } = await enqueueBatch(tx, replay, { ...limits, room, last })
+  const isOver = doneTo === null
+  if (isOver && enqueued === 0 && manual === 0) {
+    endReplay.send(tx, { id, state: 'done' })
+    return
+  }
+  advance.send(tx, { id, enqueued, doneTo, waitMs: isOver || enqueued > 0 ? ROUND_MS : 0 })
+}
+
+/**
+ * Runs one round of a replay: counts its next events, or requests attempts for them. If an event has a
+ * delivery, the round requests a manual attempt; otherwise it creates a delivery. The new attempts are due
+ * after the attempts that already wait at the endpoint, in the order of the log. Any process may run a round,
+ * and may be killed at any moment. Resolves with whether there may be more to do.
+ */
+export const runReplay = ({ database, clock, keptMs, claimMs: claims }: Dependencies): Promise<Round> =>
   database.transaction(async (tx) => {
-    await adoptRecoveries(tx)
-    const [replay] = await nextReplay(tx)
+    const [replay] = await lockNextReplay(tx)
     if (!replay) return false
-    const { id, endpointId, recovers, makes, counting, countedTo, replayedTo } = replay
-    const [endpoint] = await lockUnchanging(tx, endpointId)
+    const { id, accountId, endpointId, untilNumber, isCounting } = replay
+    // Waits for the fan-outs of these events. The fan-outs will create the missing deliveries, so the replay
+    // must not.
+    const waitingFanOuts = await findWaitingFanOut(tx, { accountId, untilNumber })
+    if (waitingFanOuts.length > 0) {
+      postpone.send(tx, { id })
+      return true
+    }
+    const [endpoint] = await lockEndpoint(tx, endpointId)
     if (!endpoint) return 'pause'
     if (!endpoint.receives) {
-      endReplay.send(tx, id, 'cancelled')
+      endReplay.send(tx, { id, state: 'cancelled' })
       return true
     }
     readInOrder(tx)
-    const now = clock.now().getTime()
-    const keptSince = Number.isFinite(keptMs) ? new Date(now - keptMs) : '-infinity'
-    if (counting) {
-      const [counted] = await count(tx, id, countedTo, null, keptSince)
-      advanceCount.send(tx, id, counted!.count, counted!.last)
+    const now = clock.now()
+    const keptSince = Number.isFinite(keptMs) ? new Date(now.getTime() - keptMs) : '-infinity'
+    const limits = { now, keptSince, claimMs: claims.webhooks } as const
+    if (isCounting) {
+      await countBatch(tx, replay, limits)
       return true
     }
-    const soon = new Date(now + MAX_WAITING * INTERVAL_MS.replay)
-    const [waiting] = await waitingAt(tx, endpointId, makes, soon)
-    const { manual, due, last } = waiting!
-    const room = MAX_WAITING - manual - due
-    if (room <= 0) {
-      advance.send(tx, id, 0, replayedTo, ROUND_MS)
-      return true
-    }
-    const intervalMs = recovers ? INTERVAL_MS.recovery : INTERVAL_MS.replay
-    const values = [id, replayedTo, room, keptSince, new Date(now), last, intervalMs]
-    const [done] = await enqueue(tx, ...values)
-    const isOver = done!.last === null
-    // It ends when the last of its manual attempts was made.
-    if (isOver && done!.enqueued === 0 && manual === 0) endReplay.send(tx, id, 'done')
-    else advance.send(tx, id, done!.enqueued, done!.last, isOver || done!.enqueued > 0 ? ROUND_MS : 0)
+    await replayBatch(tx, replay, limits)
     return true
   })

@@ -17,14 +17,16 @@ afterAll(async () => {
 })
 beforeEach(() => receiver.clear())
 
-const headersOf = (given: Record<string, string | undefined>) => ({
+const buildHeaders = (given: Record<string, string | undefined>) => ({
   headers: Object.entries(given).map(([name, value]) => ({ name, value })),
 })
 
 const create = async (accountId: number, given: Record<string, string | undefined>) => {
   const { endpoint, secret } = await service.client.createWebhookEndpoint({
-    ...{ accountId, url: receiver.url, enabled: true },
-    headers: headersOf(given),
+    accountId,
+    url: receiver.url,
+    enabled: true,
+    headers: buildHeaders(given),
   })
   return { endpoint: endpoint!, key: { accountId, endpointId: endpoint!.id }, secret }
 }
@@ -36,7 +38,7 @@ const attempted = async (accountId: number) => {
   return receiver.requests[0]!.headers
 }
 
-test('each attempt carries them, and they outlive a rotation; their values are stored encrypted', async () => {
+test('each attempt has the custom headers, also after a rotation, and their values are stored encrypted', async () => {
   const { endpoint, key } = await create(1, { Authorization: 'Bearer hush-hush', 'X-Api-Key': 'k1' })
   expect(endpoint.headerNames).toEqual(['Authorization', 'X-Api-Key'])
   expect(await attempted(1)).toMatchObject({ authorization: 'Bearer hush-hush', 'x-api-key': 'k1' })
@@ -48,10 +50,10 @@ test('each attempt carries them, and they outlive a rotation; their values are s
   expect(JSON.stringify([stored, await doors.rows('SELECT audit::text FROM audit')])).not.toContain('hush')
 })
 
-test('others replace them; one without a value keeps the one it has, in whatever case', async () => {
+test('new headers replace the old ones, and a header without a value keeps its value in any case', async () => {
   const { key, secret } = await create(2, { 'X-One': '1', 'X-Two': '2' })
   const change = (given: Record<string, string | undefined>) =>
-    service.client.updateWebhookEndpoint({ ...key, headers: headersOf(given) })
+    service.client.updateWebhookEndpoint({ ...key, headers: buildHeaders(given) })
   const { endpoint } = await change({ 'x-one': undefined, 'X-Three': '3' })
   expect(endpoint!.headerNames).toEqual(['x-one', 'X-Three'])
   const headers = await attempted(2)
@@ -65,11 +67,11 @@ test('others replace them; one without a value keeps the one it has, in whatever
   expect(secret).toEqual(expect.any(String))
 })
 
-test('while a change waits for deliveries that are being moved, the first attempt of an hour is recorded', async () => {
+test('the first attempt of an hour is recorded while a change waits for deliveries that are being updated', async () => {
   const { key } = await create(3, { 'X-One': '1' })
   await doors.rows("BEGIN; SET LOCAL lock_timeout = '2s'")
   await doors.rows('INSERT INTO endpoint_syncs (endpoint_id) VALUES ($1)', [key.endpointId])
-  const change = { enabled: false, headers: headersOf({ 'X-One': '2' }) }
+  const change = { enabled: false, headers: buildHeaders({ 'X-One': '2' }) }
   const changed = service.client.updateWebhookEndpoint({ ...key, ...change })
   const waits = 'SELECT FROM pg_locks WHERE NOT granted AND transactionid = pg_current_xact_id()::xid'
   await eventually(async () => expect(await doors.rows(waits)).toHaveLength(1))
@@ -79,58 +81,8 @@ test('while a change waits for deliveries that are being moved, the first attemp
   expect((await changed).endpoint!.enabled).toBe(false)
 })
 
-test.each([
-  ...[
-    'Content-Type',
-    'content-length',
-    'HOST',
-    'User-Agent',
-    'traceparent',
-    'webhook-id',
-    'Webhook-Anything',
-    'webhook-sequence',
-  ],
-  ...['X-SERVICE-Signature', 'x-service-account-key', 'Connection', 'Transfer-Encoding', 'Upgrade', 'TE'],
-  ...[
-    'Keep-Alive',
-    'Proxy-Authorization',
-    'Expect',
-    'Trailer',
-    'a b',
-    'a:',
-    'ü',
-    '',
-    'a\r\nb',
-    'a'.repeat(101),
-  ],
-])('the name %j is refused', async (name) => {
-  await expect(create(3, { [name]: 'value' })).rejects.toMatchObject({
-    code: 'invalid',
-    fieldErrors: { [`headers.${name.slice(0, 100)}`]: [expect.any(String)] },
-  })
-})
-
-test.each([
-  '',
-  ' a',
-  'a\r\nX-Other: b',
-  'ü',
-  'a\0',
-  'a'.repeat(2049),
-  undefined,
-])('the value %j is refused', async (value) => {
-  await expect(create(3, { 'X-Key': value })).rejects.toMatchObject({
-    code: 'invalid',
-    fieldErrors: { 'headers.X-Key': [expect.any(String)] },
-  })
-})
-
-test('a name twice is refused, and so is an eleventh header', async () => {
+test('a duplicate name is refused', async () => {
   await expect(create(3, { 'X-Key': 'a', 'x-key': 'b' })).rejects.toMatchObject({
-    fieldErrors: { 'headers.x-key': ['The header x-key is there twice.'] },
-  })
-  const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`X-${index}`, 'a']))
-  await expect(create(3, eleven)).rejects.toMatchObject({
-    fieldErrors: { headers: ['The headers may not have more than 10 items.'] },
+    fieldErrors: { 'headers.x-key': ['The header x-key is listed twice.'] },
   })
 })

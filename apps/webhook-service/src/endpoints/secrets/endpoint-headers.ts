@@ -1,69 +1,37 @@
 import type { EndpointHeader } from '@leadwire/contracts'
-import type { Sealer, Transaction } from '@leadwire/service-kit'
-import { isHeaderValue, validate } from '../../arguments'
+import { type FieldErrors, type Sealer, ServiceError, type Transaction } from '@leadwire/service-kit'
 import { lockSecrets, saveSecrets } from './store-secrets'
 
-const MAX_HEADERS = 10
-const MAX_NAME = 100
-const MAX_VALUE = 2048
-
-/** RFC 9110, 5.6.2. */
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-
-// Headers that each attempt sets (interface: Delivery), that describe its body, or that concern its connection (RFC 9110, 7.6.1).
-const RESERVED = new Set(
-  (
-    'content-type content-length content-encoding host user-agent traceparent tracestate connection keep-alive ' +
-    'proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade expect'
-  ).split(' '),
-)
-const isReserved = (name: string) => RESERVED.has(name) || /^(webhook|x-service)-/.test(name)
-
-const violationOf = ({ name, value }: EndpointHeader): string | undefined => {
-  if (name.length > MAX_NAME || !TOKEN.test(name)) return 'is not the name of a header.'
-  if (isReserved(name.toLowerCase())) return 'can not be set.'
-  if (value === undefined) return undefined
-  if (value.length > MAX_VALUE) return `may not be greater than ${MAX_VALUE} characters.`
-  return isHeaderValue(value)
-    ? undefined
-    : 'must have visible ASCII characters, with spaces only between them.'
-}
-
-export const headerViolations = (headers: EndpointHeader[]): Record<string, string> => {
-  if (headers.length > MAX_HEADERS)
-    return { headers: `The headers may not have more than ${MAX_HEADERS} items.` }
-  const violations: Record<string, string> = {}
-  const known = new Set<string>()
-  for (const header of headers) {
-    const name = header.name.toLowerCase()
-    const violation = known.has(name) ? 'is there twice.' : violationOf(header)
-    const shown = header.name.slice(0, MAX_NAME)
-    if (violation) violations[`headers.${shown}`] = `The header ${shown} ${violation}`
-    known.add(name)
-  }
-  return violations
-}
-
-/** The values of headers by name. A header without a value keeps its value among `known`, in any case; else it is missing. */
-export const headerValues = (headers: EndpointHeader[], known: Record<string, string> = {}) => {
+/**
+ * Returns the values of headers by name. A header without a value gets its value from `known`, whose names
+ * may differ in case. Throws invalid if a header has no value, or is listed twice.
+ */
+export const mergeHeaders = (
+  headers: EndpointHeader[],
+  known: Record<string, string> = {},
+): Record<string, string> => {
   const kept = new Map(Object.entries(known).map(([name, value]) => [name.toLowerCase(), value]))
+  const names = new Set<string>()
   const values: Record<string, string> = {}
-  const missing: Record<string, string> = {}
-  for (const { name, value = kept.get(name.toLowerCase()) } of headers)
-    if (value === undefined) missing[`headers.${name}`] = `The header ${name} must have a value.`
+  const errors: FieldErrors = {}
+  for (const { name, value = kept.get(name.toLowerCase()) } of headers) {
+    if (names.has(name.toLowerCase())) errors[`headers.${name}`] = [`The header ${name} is listed twice.`]
+    else if (value === undefined) errors[`headers.${name}`] = [`The header ${name} must have a value.`]
     else values[name] = value
-  return { values, missing }
+    names.add(name.toLowerCase())
+  }
+  if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
+  return values
 }
 
-/** Replaces the headers of an endpoint. Resolves to their names. Throws not_found, and invalid for a header without a value. */
+/** Replaces the headers of an endpoint. Resolves with their names. Throws not_found and invalid. */
 export const replaceHeaders = async (
   tx: Transaction,
   sealer: Sealer,
   { headers, ...key }: { accountId: number; endpointId: number; headers: EndpointHeader[] },
 ): Promise<string[]> => {
   const current = await lockSecrets(tx, sealer, key)
-  const { values, missing } = headerValues(headers, current.headers)
-  validate(missing)
+  const values = mergeHeaders(headers, current.headers)
   await saveSecrets(tx, sealer, [{ ...key, secrets: { ...current, headers: values } }])
   return Object.keys(values)
 }

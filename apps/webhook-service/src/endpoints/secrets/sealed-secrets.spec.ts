@@ -18,8 +18,8 @@ beforeEach(() => receiver.clear())
 
 const [older, newer] = [randomBytes(32), randomBytes(32)]
 
-/** Everything that the table holds of an endpoint, as text. */
-const rowOf = async (endpointId: number) =>
+/** Reads the row of an endpoint as text. */
+const readRow = async (endpointId: number) =>
   JSON.stringify(
     await doors.rows(
       `SELECT e::text, encode(sealed_secrets, 'escape') AS sealed FROM endpoints e WHERE id = $1`,
@@ -27,7 +27,7 @@ const rowOf = async (endpointId: number) =>
     ),
   )
 
-const keyOf = async (endpointId: number) =>
+const readKey = async (endpointId: number) =>
   (
     await doors.rows<{ key: string }>(
       `SELECT encode(substring(sealed_secrets FOR 5), 'hex') AS key FROM endpoints WHERE id = $1`,
@@ -43,24 +43,24 @@ const expectSigned = async (accountId: number, secret: string) => {
   expect(headers['x-service-signature']).toBe(serviceSignature(body, secret))
 }
 
-test('no secret stands in the database, neither at first nor after a rotation', async () => {
+test('the database contains no plain secret, also after a rotation', async () => {
   const service = await startService(doors)
   const { id: endpointId, secret } = await service.endpoint(1, receiver.url)
   const rotation = { accountId: 1, endpointId, overlapMs: 60_000 }
   const { secret: second } = await service.client.rotateWebhookSecret(rotation)
-  const row = await rowOf(endpointId)
+  const row = await readRow(endpointId)
   for (const each of [secret, second]) expect(row).not.toContain(each.slice('whsec_'.length))
   await expectSigned(1, secret)
   await service.stop()
 })
 
-test('a key is exchanged: each start encrypts with the first, and then the old one is not needed', async () => {
+test('each start encrypts all secrets with the first key, so that the old key can be removed', async () => {
   const first = await startService(doors, { ENCRYPTION_KEYS: [older, Buffer.alloc(32, 7)] })
   const { id, secret } = await first.endpoint(3, receiver.url)
-  const before = await keyOf(id)
+  const before = await readKey(id)
   await first.stop()
   const second = await startService(doors, { ENCRYPTION_KEYS: [newer, older] })
-  expect(await keyOf(id)).not.toBe(before)
+  expect(await readKey(id)).not.toBe(before)
   await second.stop()
   const third = await startService(doors, { ENCRYPTION_KEYS: [newer] })
   await expectSigned(3, secret)
@@ -70,7 +70,7 @@ test('a key is exchanged: each start encrypts with the first, and then the old o
   await back.stop()
 })
 
-test('a replaced secret is removed when it has ended', async () => {
+test('an old secret is removed after its end', async () => {
   const clock = manualClock()
   const service = await startService(doors, { clock })
   const { id: endpointId } = await service.endpoint(4, receiver.url)
@@ -86,7 +86,7 @@ test('a replaced secret is removed when it has ended', async () => {
   expect(before.ends).toBe(true)
   await service.stop()
   clock.advance(60_000)
-  // A start runs a round of removal.
+  // The service removes ended secrets when it starts.
   const next = await startService(doors, { clock })
   await eventually(async () => expect(await lengthAndEnd()).toMatchObject({ ends: false }))
   expect((await lengthAndEnd()).bytes).toBeLessThan(before.bytes)

@@ -25,13 +25,13 @@ const set = async (accountId: number, endpointId: number, enabled: boolean) =>
 const isEnabled = async (accountId: number, endpointId: number) =>
   (await service.client.retrieveWebhookEndpoint({ accountId, endpointId })).endpoint!.enabled
 
-const auditOf = async (accountId: number, targetId: number) => {
+const readAudit = async (accountId: number, targetId: number) => {
   const { entries } = await service.audit.listAudit({ accountId })
   const updates = entries.filter((entry) => entry.targetId === targetId && entry.action.endsWith('.updated'))
   return updates.map(({ changes }) => changes && JSON.parse(`${changes}`)).toReversed()
 }
 
-test('an endpoint that is disabled while its account is suspended stays so when it is resumed', async () => {
+test('an endpoint that is disabled during a suspension stays disabled after it', async () => {
   const { id } = await service.endpoint(1, receiver.url)
   const { id: other } = await service.endpoint(1, receiver.url)
   await hold(1, true)
@@ -39,10 +39,10 @@ test('an endpoint that is disabled while its account is suspended stays so when 
   await hold(1, false)
   expect(await isEnabled(1, id)).toBe(false)
   expect(await isEnabled(1, other)).toBe(true)
-  expect(await auditOf(1, id)).toEqual([{ enabled: { from: true, to: false } }])
+  expect(await readAudit(1, id)).toEqual([{ enabled: { from: true, to: false } }])
 })
 
-test('an endpoint that is enabled while its account is suspended sends when it is resumed', async () => {
+test('an endpoint that is enabled during a suspension sends after it', async () => {
   const { id: marked } = await service.endpoint(2, receiver.url)
   const { id: disabled } = await service.endpoint(2, receiver.url, { enabled: false })
   await hold(2, true)
@@ -62,12 +62,12 @@ test('an endpoint that is enabled while its account is suspended sends when it i
   await hold(2, false)
   await eventually(() => expect(receiver.requests).toHaveLength(2))
   for (const id of [marked, disabled]) expect(await isEnabled(2, id)).toBe(true)
-  expect(await auditOf(2, disabled)).toEqual([{ enabled: { from: false, to: true } }])
+  expect(await readAudit(2, disabled)).toEqual([{ enabled: { from: false, to: true } }])
   expect(await set(2, marked, false)).toBe(false)
   expect(await set(2, marked, true)).toBe(true)
 })
 
-test('an endpoint is enabled again in a suspension that has disabled no other', async () => {
+test('an endpoint that is enabled during a suspension is enabled after it, even if the suspension disabled none', async () => {
   const { id } = await service.endpoint(3, receiver.url, { enabled: false })
   await hold(3, true)
   expect(await set(3, id, true)).toBe(false)
@@ -77,7 +77,7 @@ test('an endpoint is enabled again in a suspension that has disabled no other', 
   expect(await isEnabled(3, id)).toBe(true)
 })
 
-test('an endpoint that is created while its account is suspended sends when it is resumed', async () => {
+test('an endpoint that is created during a suspension sends after it', async () => {
   await hold(4, true)
   const { id } = await service.endpoint(4, receiver.url)
   const { id: disabled } = await service.endpoint(4, receiver.url, { enabled: false })
@@ -87,7 +87,7 @@ test('an endpoint that is created while its account is suspended sends when it i
   expect(await isEnabled(4, disabled)).toBe(false)
 })
 
-test('changes that run as the account is suspended leave none that sends', async () => {
+test('changes that run concurrently with a suspension leave no endpoint enabled', async () => {
   const ids = []
   for (let count = 0; count < 8; count += 1)
     ids.push((await service.endpoint(5, receiver.url, { enabled: false })).id)
@@ -101,7 +101,7 @@ test('changes that run as the account is suspended leave none that sends', async
   }
 })
 
-test('nothing is left of the suspension of an account that is deleted', async () => {
+test('deleting an account deletes its suspension', async () => {
   await service.endpoint(6, receiver.url)
   await hold(6, true)
   while (!(await service.client.removeAccount({ accountId: 6 })).done);

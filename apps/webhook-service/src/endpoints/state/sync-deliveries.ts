@@ -6,9 +6,12 @@ import {
   type Transaction,
 } from '@leadwire/service-kit'
 import { LRUCache } from 'lru-cache'
-import { openAt, readInOrder } from '../../delivery-sql'
+import { readInOrder, renderOpenStatus } from '../../delivery-sql'
 
-/** Deliveries that one transaction moves: some 100 ms of PostgreSQL's time on one processor. */
+/**
+ * How many deliveries one transaction updates. PostgreSQL needs about 100 ms for them, so a change of the
+ * endpoint, which waits for this transaction, is hardly delayed.
+ */
 const BATCH = 2000
 
 const mark = statement('mark-out-of-sync')`
@@ -16,49 +19,70 @@ const mark = statement('mark-out-of-sync')`
   ON CONFLICT (endpoint_id) DO UPDATE SET endpoint_id = excluded.endpoint_id`
 
 const cancelReplays = statement('cancel-replays')`
-  UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp() WHERE endpoint_id = ANY ($1) AND state = 'running'`
+  UPDATE replays SET state = 'cancelled', ended_at = clock_timestamp()
+  WHERE endpoint_id = ANY ($1) AND state = 'running'`
 
-/** Deletes the failures of changed or deleted endpoints. Every transaction that writes deliveries too writes them first. */
+/** Deletes the records of when endpoints began to fail. */
 export const deleteFailures = statement('delete-failures')`
   DELETE FROM endpoint_failures WHERE endpoint_id = ANY ($1::bigint[])`
 
+const deleteUnreviewed = statement('delete-unreviewed-attempts')`
+  DELETE FROM unreviewed_attempts WHERE endpoint_id = ANY ($1::bigint[])`
+
 /**
- * Marks endpoints that the same transaction disabled, enabled or deleted before, and ends their replays and what they have failed for.
- * Waits for a batch that is being moved by their state of before.
+ * Resets the failures of endpoints after a change. Earlier attempts no longer count as failures. Must delete
+ * the unreviewed attempts first: if a review of these attempts is running, the deletion waits for its end, so
+ * that the second statement deletes the failures that the review has written.
+ */
+export const resetFailures = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
+  await deleteUnreviewed(tx, endpointIds)
+  await deleteFailures(tx, endpointIds)
+}
+
+/**
+ * Must be called in each transaction that disables, enables or deletes endpoints, after the change. Marks the
+ * endpoints so that their deliveries are updated, cancels their replays and resets their failures. Waits
+ * while a batch of their deliveries is being updated to the previous state.
  */
 export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await mark(tx, endpointIds)
   await cancelReplays(tx, endpointIds)
-  await deleteFailures(tx, endpointIds)
+  await resetFailures(tx, endpointIds)
 }
 
-// One process at a time moves deliveries of an endpoint, and a change of the endpoint waits for it: so its state is the current one.
+// Locks the row of `endpoint_syncs`, so that one process at a time updates the deliveries of an endpoint. A
+// change of the endpoint waits for this lock, so the state that is read under the lock stays current.
 const nextEndpoint = statement<{ endpointId: number }>('next-endpoint-to-sync')`
   SELECT endpoint_id AS "endpointId" FROM endpoint_syncs ORDER BY queued_at LIMIT 1 FOR UPDATE SKIP LOCKED`
 
-const statusOf = statement<{ status: string }>('state-of-endpoint')`
-  SELECT ${openAt('p')} AS status FROM endpoints p WHERE id = $1`
+const findStatus = statement<{ status: string }>('state-of-endpoint')`
+  SELECT ${renderOpenStatus('p')} AS status FROM endpoints p WHERE id = $1`
 
-// The longest due first, as an enabled endpoint gets them, and a poll reads them. Locked by id, as by every statement that waits for
-// locks of many deliveries.
-const moveDeliveries = statement<{ count: number; last: string }>('move-deliveries')`
+// Starts with the deliveries that have been due the longest, because an enabled endpoint receives these
+// first. Locks deliveries in the order of their ids, as every statement that waits for the locks of many
+// deliveries.
+const updateStatus = statement<{ count: number; last: string }>('move-deliveries')`
   WITH chosen AS MATERIALIZED (
-    SELECT id, next_attempt_at FROM deliveries WHERE endpoint_id = $1 AND status = $2 AND next_attempt_at >= $5
-    ORDER BY next_attempt_at LIMIT $4
+    SELECT id, next_attempt_at FROM deliveries
+    WHERE endpoint_id = :endpointId AND status = :from AND next_attempt_at >= :since
+    ORDER BY next_attempt_at LIMIT :limit
   ), locked AS MATERIALIZED (
-    SELECT id FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM chosen)) AND status = $2 ORDER BY id FOR UPDATE
-  ), moved AS (
-    UPDATE deliveries d SET status = $3, next_attempt_at = CASE WHEN $3 <> 'cancelled' THEN next_attempt_at END
+    SELECT id FROM deliveries
+    WHERE id = ANY (ARRAY (SELECT id FROM chosen)) AND status = :from ORDER BY id FOR UPDATE
+  ), updated AS (
+    UPDATE deliveries d
+    SET status = :to, next_attempt_at = CASE WHEN :to <> 'cancelled' THEN next_attempt_at END
     FROM locked WHERE d.id = locked.id
   )
   SELECT count(*)::int AS count, max(next_attempt_at) AS last FROM chosen`
 
-const dropManual = statement<{ count: number }>('drop-manual-attempts')`
+const deleteManualAttempts = statement<{ count: number }>('drop-manual-attempts')`
   WITH locked AS MATERIALIZED (
-    SELECT id FROM deliveries WHERE id = ANY (
-      ARRAY (SELECT id FROM deliveries WHERE endpoint_id = $1 AND manual_at IS NOT NULL ORDER BY manual_at LIMIT $2)
-    ) ORDER BY id FOR UPDATE
-  ), dropped AS (
+    SELECT id FROM deliveries WHERE id = ANY (ARRAY (
+      SELECT id FROM deliveries WHERE endpoint_id = :endpointId AND manual_at IS NOT NULL
+      ORDER BY manual_at LIMIT :limit
+    )) ORDER BY id FOR UPDATE
+  ), updated AS (
     UPDATE deliveries d SET manual_at = NULL FROM locked WHERE d.id = locked.id
   )
   SELECT count(*)::int AS count FROM locked`
@@ -69,38 +93,47 @@ const queueAgain = statement('queue-sync-again')`
   UPDATE endpoint_syncs SET queued_at = clock_timestamp() WHERE endpoint_id = $1`
 
 /**
- * Makes the function that moves a batch of the open deliveries of one endpoint to the status that matches its state, and drops manual
- * attempts unless it is enabled. Any process may do so and stop at any moment. A batch starts where the last one of this process ended:
- * while an old snapshot is open, PostgreSQL keeps moved rows in the index. After a full batch the loop pauses for others.
+ * Creates one round of the loop that updates the open deliveries of changed endpoints. A round updates one
+ * batch of deliveries of one endpoint to the status that matches the state of the endpoint. It also deletes
+ * manual attempts unless the endpoint is enabled. Any process may run a round, and may be killed at any
+ * moment.
+ *
+ * A batch starts where the last batch of this process ended. Otherwise it would also read the rows that are
+ * already updated, because PostgreSQL keeps them in the index while an old snapshot is open. After a full
+ * batch the loop pauses, so that other work can proceed.
  */
 export const createSyncDeliveries = (database: Database, batch = BATCH): (() => Promise<Round>) => {
-  /** By status and endpoint, up to which due time deliveries were moved. */
-  const movedTo = new LRUCache<string, string>({ max: 10_000 })
+  /** The due time up to which deliveries were updated, by status and endpoint. */
+  const updatedTo = new LRUCache<string, string>({ max: 10_000 })
 
-  const move = async (tx: Transaction, endpointId: number, [from, to]: [string, string], limit: number) => {
+  const updateSome = async (
+    tx: Transaction,
+    { endpointId, from, to, limit }: { endpointId: number; from: string; to: string; limit: number },
+  ) => {
     const key = `${from} ${endpointId}`
-    const since = movedTo.get(key)
-    const [row] = await moveDeliveries(tx, endpointId, from, to, limit, since ?? '-infinity')
+    const since = updatedTo.get(key)
+    const [row] = await updateStatus(tx, { endpointId, from, to, limit, since: since ?? '-infinity' })
     const { count, last } = row!
-    if (count === limit) movedTo.set(key, last)
-    else movedTo.delete(key)
-    // Earlier ones may have been added, or this transaction may fail: the next round starts from the beginning.
+    if (count === limit) updatedTo.set(key, last)
+    else updatedTo.delete(key)
+    // The endpoint is done only after a batch that started with the first delivery. Meanwhile, deliveries
+    // that are due earlier may have been added, or the transaction of an earlier batch may have failed.
     return { count, done: count < limit && since === undefined }
   }
 
-  const moveBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
-    const [endpoint] = await statusOf(tx, endpointId)
+  const updateBatch = async (tx: Transaction, endpointId: number): Promise<boolean> => {
+    const [endpoint] = await findStatus(tx, endpointId)
     if (!endpoint) return true
     const { status } = endpoint
     let left = batch
     for (const from of ['pending', 'held'].filter((open) => open !== status)) {
-      const { count, done } = await move(tx, endpointId, [from, status], left)
+      const { count, done } = await updateSome(tx, { endpointId, from, to: status, limit: left })
       if (!done) return false
       left -= count
     }
     if (status === 'pending') return true
-    const [dropped] = await dropManual(tx, endpointId, left)
-    return dropped!.count < left
+    const [deleted] = await deleteManualAttempts(tx, { endpointId, limit: left })
+    return deleted!.count < left
   }
 
   return () =>
@@ -108,7 +141,7 @@ export const createSyncDeliveries = (database: Database, batch = BATCH): (() => 
       const [next] = await nextEndpoint(tx)
       if (!next) return false
       readInOrder(tx)
-      const done = await moveBatch(tx, next.endpointId)
+      const done = await updateBatch(tx, next.endpointId)
       const end = done ? endSync : queueAgain
       end.send(tx, next.endpointId)
       return done || 'pause'

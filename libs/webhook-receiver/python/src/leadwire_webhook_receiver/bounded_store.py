@@ -3,15 +3,16 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Literal, TypeAlias
 
-# Answer 2xx to the first two. in_progress: an earlier attempt is in progress, and may fail.
+# The outcome of a webhook. Respond with 2xx to kept and duplicate, and with 409 to in_progress: an earlier
+# attempt is still in progress and may fail.
 Outcome: TypeAlias = Literal["kept", "duplicate", "in_progress"]
 
 
 class BoundedStore:
-    """Remembers in this process's memory for which events the work is done; threads share it.
+    """Remembers, in memory, the ids of the events whose work is done. Threads may share a store.
 
-    When it is full, the oldest id makes room. A day is longer than all retries (1 h 51 min) and than an evening without the
-    receiver. `now` is the clock in seconds.
+    When the store is full, it forgets the oldest id. `remember_seconds` is a day by default, which outlasts all
+    retries (1 h 51 min) and an outage of some hours. `now` is the clock in seconds.
     """
 
     def __init__(
@@ -27,11 +28,14 @@ class BoundedStore:
         self._now = now
         self._lock = Lock()
         self._in_progress: set[str] = set()
-        # In the order of insertion: the first is the oldest.
+        # A dict keeps the order of insertion, so its first key is the oldest.
         self._kept_until: dict[str, float] = {}
 
     def once(self, id: str, work: Callable[[], object]) -> Outcome:
-        """Does the work for a `webhook-id` once. Raises what `work` raises: the next attempt does it again."""
+        """Runs `work` once for each `webhook-id`.
+
+        If `work` raises, raises its error, and the next attempt runs `work` again.
+        """
         with self._lock:
             if id in self._in_progress:
                 return "in_progress"

@@ -1,0 +1,188 @@
+/*
+ * Limits of requests: by token, by IP address, and by day. This copy of the gateway counts by token and by
+ * IP address in its own memory, so two copies allow twice as many requests. leads-service counts the limits
+ * by day.
+ */
+import type { Socket } from 'node:net'
+import rateLimit from '@fastify/rate-limit'
+import { ServiceError } from '@leadwire/service-kit'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+import { ProblemError } from '../http/problem'
+
+export interface RateLimit {
+  requests: number
+  /** In milliseconds; always whole seconds. */
+  windowMs: number
+}
+
+/** Counts a request. Rejects with rate-limited if the request exceeds the limit. */
+export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+/**
+ * The maximum number of tokens or IP addresses that are counted. Beyond this number, the entry that was idle
+ * for the longest time is dropped, even if it has reached its limit.
+ */
+const MAX_COUNTED = 20_000
+
+/** Identifies a visitor, to count requests: an IP address, the /64 of an IPv6 address, or a connection. */
+export type Source = string | Socket
+
+/**
+ * Returns an IPv4 address as it is, and the /64 of an IPv6 address, because one visitor has all addresses
+ * of a /64.
+ */
+const findNetwork = (ip: string): string => {
+  // `ip` is not a valid address if the connection was closed already.
+  if (!ipaddr.isValid(ip)) return ip
+  const address = ipaddr.process(ip)
+  return address instanceof ipaddr.IPv6 ? address.parts.slice(0, 4).join(':') : address.toString()
+}
+
+/**
+ * Returns whether an IP address is public. A private address may belong to a proxy that all clients share.
+ */
+const isPublic = (ip: string): boolean => ipaddr.isValid(ip) && ipaddr.process(ip).range() === 'unicast'
+
+/**
+ * Returns whether a proxy that TRUSTED_PROXIES does not name has forwarded a request. Only a sender in an
+ * internal network counts as a proxy, because anybody on the Internet may send forwarding headers.
+ */
+const isFromUnknownProxy = ({ headers, ip, raw }: FastifyRequest): boolean => {
+  const peer = raw.socket.remoteAddress ?? ''
+  const isForwarded = headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined
+  return isForwarded && ip === peer && ipaddr.isValid(peer) && !isPublic(peer)
+}
+
+/**
+ * Identifies the visitor who sent a request. Behind an unknown proxy all visitors have the same address, so
+ * each connection counts as one visitor.
+ */
+export const findSource = (request: FastifyRequest): Source =>
+  isFromUnknownProxy(request) ? request.raw.socket : findNetwork(request.ip)
+
+interface Window {
+  count: number
+  /** In milliseconds of the monotonic clock. */
+  endsAt: number
+}
+
+/** Limits requests with wrong tokens by IP address (in IPv6 by /64). */
+const createWrongTokenLimit = ({ requests, windowMs }: RateLimit, now: () => number) => {
+  const windows = new LRUCache<string, Window>({ max: MAX_COUNTED })
+
+  const findWindow = (ip: string): Window | undefined => {
+    const window = windows.get(findNetwork(ip))
+    return window && window.endsAt > now() ? window : undefined
+  }
+
+  return {
+    /** Counts a request with a wrong token. */
+    count: ({ ip }: FastifyRequest): void => {
+      if (!isPublic(ip)) return
+      const window = findWindow(ip) ?? { count: 0, endsAt: now() + windowMs }
+      window.count += 1
+      windows.set(findNetwork(ip), window)
+    },
+    /**
+     * Returns the error if the request's IP address has sent too many wrong tokens, otherwise undefined.
+     * The caller ignores the error if the token was valid when this copy last verified it.
+     */
+    refuse: ({ ip }: FastifyRequest): ProblemError | undefined => {
+      // Usually no address is counted. The request's address then need not be parsed.
+      const window = windows.size > 0 ? findWindow(ip) : undefined
+      if (!window || window.count < requests) return undefined
+      return new ProblemError(
+        'rate-limited',
+        `The address may send ${requests} requests with wrong tokens in ${windowMs / 1000} seconds.`,
+        { 'retry-after': String(Math.ceil((window.endsAt - now()) / 1000)) },
+      )
+    },
+  }
+}
+
+interface Limiter extends RateLimit {
+  /** The name of the limit in the headers of responses. */
+  name: string
+  countedBy: 'token' | 'address'
+}
+
+/**
+ * Makes the function that counts requests by token or IP address. Each counted response shows how many
+ * requests are left.
+ */
+const createLimiter = (app: FastifyInstance, limiter: Limiter): CountRequest => {
+  const { name, countedBy, requests, windowMs } = limiter
+  const readToken = ({ principal }: FastifyRequest) => principal.tokenId
+  let count: ReturnType<FastifyInstance['createRateLimit']>
+  // A variable, because TypeScript would refuse `cache` in a literal: the library's type lacks this option.
+  const options = {
+    max: requests,
+    timeWindow: windowMs,
+    cache: MAX_COUNTED,
+    ...(countedBy === 'token' && { keyGenerator: readToken }),
+  }
+  app.after(() => {
+    count = app.createRateLimit(options)
+  })
+  return async (request, reply) => {
+    const counted = await count(request)
+    if (counted.isAllowed) return
+    // The headers of draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
+    reply.header('ratelimit-policy', `"${name}";q=${requests};w=${windowMs / 1000}`)
+    reply.header('ratelimit', `"${name}";r=${counted.remaining};t=${counted.ttlInSeconds}`)
+    if (!counted.isExceeded) return
+    throw new ProblemError(
+      'rate-limited',
+      `The ${countedBy} may send ${requests} requests in ${windowMs / 1000} seconds.`,
+      { 'retry-after': String(counted.ttlInSeconds) },
+    )
+  }
+}
+
+/** Makes the limits from the operator's settings. */
+export const createRateLimits = (
+  app: FastifyInstance,
+  config: { RATE_LIMIT: RateLimit | undefined; CAPTURE_RATE: RateLimit; WRONG_TOKEN_RATE: RateLimit },
+  now: () => number,
+) => {
+  const { RATE_LIMIT, CAPTURE_RATE, WRONG_TOKEN_RATE } = config
+  // Counts IPv6 addresses by /64, because one visitor has all addresses of a /64.
+  app.register(rateLimit, { global: false, ipv6Subnet: 64 })
+  return {
+    /** Counts a request with a known token. Undefined if the operator has set no limit. */
+    countRequest: RATE_LIMIT && createLimiter(app, { name: 'default', countedBy: 'token', ...RATE_LIMIT }),
+    /** Counts a request with a publishable token. */
+    countCapture: createLimiter(app, { name: 'capture', countedBy: 'address', ...CAPTURE_RATE }),
+    /** Counts a preflight, separately from the request that the page sends after the preflight. */
+    countPreflight: createLimiter(app, { name: 'capture', countedBy: 'address', ...CAPTURE_RATE }),
+    wrongTokens: createWrongTokenLimit(WRONG_TOKEN_RATE, now),
+  }
+}
+
+export type RateLimits = ReturnType<typeof createRateLimits>
+
+const DAY_S = 86_400
+
+/**
+ * Runs work for which leads-service enforces a daily limit. If the request exceeds this limit, the response
+ * gets the RateLimit headers.
+ */
+export const withDailyLimit = async <Result>(
+  reply: FastifyReply,
+  { name, quota, unit }: { name: string; quota: number; unit?: 'content-bytes' },
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'rate_limited') {
+      // The headers of draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
+      const counted = unit === undefined ? '' : `;qu="${unit}"`
+      reply.header('ratelimit-policy', `"${name}";q=${quota}${counted};w=${DAY_S}`)
+      reply.header('ratelimit', `"${name}";r=0;t=${error.retryAfterS}`)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,27 @@
+import { type IgnoredColumn, isInvisible, oneLine } from '@leadwire/contracts'
+import { LONGEST_NAME } from './rows'
+import { suggestField } from './suggest-field'
+
+/** Bounded, because the columns are stored again with each batch of rows. */
+const MAX_COLUMNS = 100
+
+/** Matches what PostgreSQL cannot store: NULs, and half of a character, which truncating a name may leave. */
+const UNSTORABLE = /[\0\p{Surrogate}]/gu
+
+export interface IgnoredColumns {
+  add: (name: string) => void
+  list: () => IgnoredColumn[]
+}
+
+/** Collects unknown columns, or unknown keys of JSON, each with the field that its name may mean. */
+export const collectIgnored = (known: IgnoredColumn[]): IgnoredColumns => {
+  const ignored = new Map(known.map((column) => [column.name, column]))
+  return {
+    add: (given) => {
+      const name = oneLine(given.slice(0, LONGEST_NAME).replace(UNSTORABLE, '')).trim()
+      if (isInvisible(name) || ignored.has(name) || ignored.size >= MAX_COLUMNS) return
+      ignored.set(name, { name, didYouMean: suggestField(name) })
+    },
+    list: () => [...ignored.values()],
+  }
+}

@@ -1,0 +1,63 @@
+import type { CreateLead } from '@leadwire/contracts'
+import { type OpenTransaction, statement } from '@leadwire/service-kit'
+
+/** A lead that is locked for a change. */
+export interface LockedLead {
+  id: number
+  number: number
+  version: number
+  userId: number | null
+  userEmail: string | null
+  /** Whether the lead was marked as a test, whatever its status is. */
+  marked: boolean
+  /** JSON. */
+  attributes: string | null
+  accountKey: string
+  /** The time of the change: the new `updated_at`. */
+  now: string
+}
+
+// Locks the external ids themselves, because a lead that does not exist yet has no row to lock. Takes the
+// locks in the order of their keys, so that two transactions never deadlock. The seed 1 separates these locks
+// from the locks of idempotency keys.
+const lock = statement('lock-external-ids')`
+  SELECT pg_advisory_xact_lock(key) FROM (
+    SELECT DISTINCT hashtextextended($1 || ':' || external_id, 1) AS key
+    FROM unnest($2::text[]) AS asked (external_id) ORDER BY key
+  ) keys`
+
+const lockLeads = statement('lock-leads-by-external-id')`
+  SELECT FROM leads WHERE account_id = $1 AND external_id = ANY ($2::text[]) AND external_id IS NOT NULL
+  ORDER BY id FOR NO KEY UPDATE`
+
+/**
+ * Locks external ids of an account, and then the leads that have these ids. Until the transaction ends, no
+ * other transaction can create a lead with one of the ids, or change one of the leads. Sends the statements
+ * without waiting for them.
+ */
+export const lockExternalIds = (tx: OpenTransaction, accountId: number, items: CreateLead[]): void => {
+  const externalIds = items.flatMap(({ lead }) => lead!.externalId ?? [])
+  lock.send(tx, accountId, externalIds)
+  lockLeads.send(tx, accountId, externalIds)
+}
+
+// `now` becomes `updated_at`, which never goes back, even if the clock does. The lock gives the transaction
+// its id, and the clock is read afterwards. change-horizon.ts relies on this order. An erased lead is never
+// found, because it has no external id.
+const find = statement<LockedLead>('find-by-external-id')`
+  SELECT l.id, l.number, l.version, l.user_id AS "userId", l.test AS marked, l.attributes,
+    (SELECT email FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) AS "userEmail",
+    (SELECT api_key FROM accounts WHERE id = l.account_id) AS "accountKey",
+    greatest(clock_timestamp(), l.updated_at) AS now
+  FROM (
+    SELECT * FROM leads WHERE account_id = $1 AND external_id = $2 AND external_id IS NOT NULL FOR NO KEY UPDATE
+  ) l`
+
+/** Finds the lead that has the external id of an item, and locks it. */
+export const findByExternalId = async (
+  tx: OpenTransaction,
+  { accountId, lead }: CreateLead,
+): Promise<LockedLead | undefined> => {
+  const [found] = await find(tx, accountId, lead!.externalId)
+  return found
+}

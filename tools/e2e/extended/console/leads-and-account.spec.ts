@@ -1,0 +1,368 @@
+import { eventually } from '@leadwire/test-kit'
+import { describeConsole, findParts } from '../../support/console'
+import { renderCsv } from '../../support/imports'
+import { LEAD, startStage } from '../../support/stage'
+
+const USER = { name: 'Sam Bay', email: 'sam@example.com' }
+
+// The browser logs each response with the status 422 as an error.
+const INVALID = /422 \(Unprocessable/
+
+const start = () => startStage({ env: { RECONCILE_INTERVAL: '1s' } })
+describeConsole('leads and the account in the console', start, (world) => {
+  const { heading, open } = world
+  const { main, dialog, button, link, label, row, said, yes, download } = findParts(world)
+  const get = <T = Record<string, unknown>>(path: string) => world.tenant.send<T>('GET', path)
+  const list = <T = Record<string, unknown>>(path: string) => get<T[]>(path)
+  const newUser = (change = {}) =>
+    world.tenant.send<{ id: number }>('POST', '/manage/users', { json: { ...USER, ...change } })
+  const navigation = () => world.page.getByRole('navigation', { name: 'Console' }).innerText()
+
+  test('leads are found by filters, which keep their values even if they find nothing', async () => {
+    world.expected = [INVALID]
+    const { id } = await newUser()
+    await world.tenant.createLead({ name: 'Door', first_name: 'Grace', status: 'sold', user_id: id })
+    await world.tenant.createLead({ name: 'Roof', postcode: 'M1 1AE' })
+    await open('/leads')
+    await heading('Leads').waitFor()
+    await row('Roof').waitFor()
+    await world.inspect('leads')
+    await label('Name, e-mail, phone or postcode').fill('grac')
+    await button('Filter').click()
+    await row('Roof').waitFor({ state: 'detached' })
+    expect(await row('Door').innerText()).toMatch(/Sold.*£0.*SW1A 1AA.*Website/s)
+    await label('Status').selectOption('Open')
+    await main().getByText('No lead matches.').waitFor()
+    expect(await label('Name, e-mail, phone or postcode').inputValue()).toBe('grac')
+    await button('Clear').click()
+    await label('Assigned user').selectOption('Sam Bay')
+    await row('Roof').waitFor({ state: 'detached' })
+    await button('Clear').click()
+    await row('Roof').waitFor()
+    await main().getByText('More filters').click()
+    await label('Created before').fill('2020-01-01T00:00')
+    await button('Filter').click()
+    await main().getByText('No lead matches.').waitFor()
+    await label('Postcode, or its start').fill('not a postcode')
+    await button('Filter').click()
+    await main().getByText('The postcode').waitFor()
+    expect(await label('Created before').inputValue()).toBe('2020-01-01T00:00')
+    await world.inspect('leads-with-an-error')
+    await label('Postcode, or its start').fill('m1')
+    await label('Created before').fill('')
+    await button('Filter').click()
+    await row('Roof').waitFor()
+    expect(await row('Door').count()).toBe(0)
+  })
+
+  test('after a failed request no earlier leads are shown, and errors without a field are shown', async () => {
+    world.expected = [/ERR_FAILED/, INVALID]
+    await world.tenant.createLead()
+    await open('/leads')
+    await row('Bay window').waitFor()
+    await world.page.route('**/leads?*', (route) => route.abort())
+    await label('Status').selectOption('Sold')
+    await main().getByText('The API could not be reached.').waitFor()
+    expect(await row('Bay window').count()).toBe(0)
+    await world.page.unroute('**/leads?*')
+    await button('Try again').click()
+    await main().getByText('No lead matches.').waitFor()
+    await world.page.goto(`${world.stage.system.baseUrl}/console/leads?cursor=lost`)
+    await main().getByRole('alert').getByText('The cursor').waitFor()
+  })
+
+  test('a list is read page by page with a cursor', async () => {
+    for (let index = 1; index <= 21; index++) await world.tenant.createLead({ name: `Lead ${index}.` })
+    await open('/leads?status=open')
+    await row('Lead 21.').waitFor()
+    expect(await row('Lead 1.').count()).toBe(0)
+    await link('More').click()
+    await row('Lead 1.').waitFor()
+    expect(await row('Lead 21.').count()).toBe(0)
+    await link('First').click()
+    await row('Lead 21.').waitFor()
+  })
+
+  test('a change of a lead and concurrent changes by others do not undo each other', async () => {
+    world.expected = [INVALID]
+    await newUser()
+    const { reference } = await world.tenant.createLead()
+    const change = (json: object) => world.tenant.send('PATCH', `/leads/${reference}`, { json })
+    await open(`/leads/${reference}`)
+    await label('Value in pounds').fill('£4,500')
+    await button('Save').click()
+    await main().getByText('The value must be an integer.').waitFor()
+    await label('Value in pounds').fill('4500')
+    await label('Assign to').selectOption('Sam Bay (sam@example.com)')
+    await label('Notify the assigned user').check()
+    await button('Save').click()
+    await row('none → sam@example.com').waitFor()
+    await change({ value: 700 })
+    await main().getByText('£700', { exact: true }).waitFor()
+    await label('Status').selectOption('Lost')
+    await change({ status: 'sold' })
+    await heading('Bay window Sold').waitFor()
+    await button('Save').click()
+    await heading('Bay window Lost').waitFor()
+    expect(await get(`/leads/${reference}`)).toMatchObject({ status: 'lost', value: 700 })
+    expect(await list(`/manage/notifications?lead_reference=${reference}`)).toHaveLength(1)
+    expect(await row('Created').getByRole('cell').last().innerText()).toMatch(/\d \w+ \d{4}, /)
+  })
+
+  test('without https a file can be attached, and no copy button is shown', async () => {
+    // Chromium omits these functions on pages without https, except on loopback.
+    await world.page.addInitScript(
+      `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
+    )
+    const { reference } = await world.tenant.createLead({ email: 'ada?bcc=eve@example.com' })
+    await open(`/leads/${reference}`)
+    await button('Add a file').click()
+    await label('Name').fill('Survey')
+    await label('File').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('Bay 3') })
+    await yes('Upload')
+    await row('Survey').waitFor()
+    expect(await button('Copy').count()).toBe(0)
+    expect(await link('ada?bcc=eve@example.com').getAttribute('href')).toBe(
+      'mailto:ada%3Fbcc%3Deve@example.com',
+    )
+  })
+
+  test('a lead shows its quotes, appointments, callbacks, files and deliveries', async () => {
+    const { receiver } = await world.tenant.listen({ description: 'CRM' })
+    const { id } = await newUser()
+    const lead = { ...LEAD, mobile: '07700 900123', description: 'After six', quotes: [{ status: 'draft' }] }
+    const { reference } = await world.tenant.send('POST', '/manage/leads', { json: lead })
+    await eventually(() => expect(receiver.requests).toHaveLength(1))
+    await open(`/leads/${reference}`)
+    await heading('Bay window Open').waitFor()
+    await main()
+      .getByRole('heading', { name: /^Quote \d+, draft$/ })
+      .waitFor()
+    await row('Lead created').filter({ hasText: 'CRM' }).waitFor()
+
+    for (const kind of ['appointment', 'callback']) {
+      await button(`New ${kind}`).click()
+      await label('Date and time in the United Kingdom').fill('2026-12-24T14:30')
+      await yes('Schedule')
+      await said(`The ${kind} was scheduled.`).waitFor()
+      await row('24 Dec 2026, 14:30').filter({ hasText: 'Sam Bay' }).first().waitFor()
+      expect(await list(`/leads/${reference}/${kind}s`)).toMatchObject([
+        { user_id: id, notify: true, date: '2026-12-24T14:30:00.000000Z' },
+      ])
+      const entry = row('24 Dec 2026, 14:30').filter({ hasText: 'Sam Bay' }).last()
+      await entry.getByRole('button', { name: 'Move' }).click()
+      expect(await label('Date and time in the United Kingdom').inputValue()).toBe('2026-12-24T14:30')
+      await label('Date and time in the United Kingdom').fill('2026-12-25T09:00')
+      await yes('Save')
+      await said(`The ${kind} was moved.`).waitFor()
+      const moved = row('25 Dec 2026, 09:00').filter({ hasText: 'Sam Bay' }).last()
+      if (kind === 'callback') continue
+      await moved.getByRole('button', { name: 'Cancel' }).click()
+      await yes(`Cancel the ${kind}`)
+      await said(`The ${kind} was cancelled.`).waitFor()
+      expect(await list(`/leads/${reference}/${kind}s`)).toMatchObject([
+        { date: '2026-12-25T09:00:00.000000Z', cancelled_at: expect.any(String) },
+      ])
+    }
+
+    world.expected = [INVALID]
+    await button('Add a file').click()
+    await label('Name').fill('Survey')
+    await label('File').setInputFiles({ name: 'a.pdf', mimeType: 'text/plain', buffer: Buffer.from('none') })
+    await yes('Upload')
+    await dialog().getByRole('alert').waitFor()
+    await label('File').setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('Bay 3') })
+    await yes('Upload')
+    await row('Survey').waitFor()
+    expect(await download('Download a.txt')).toEqual({ name: 'a.txt', text: 'Bay 3' })
+    const { name, text } = await download('Export')
+    expect(name).toBe(`lead-${reference}.json`)
+    expect(JSON.parse(text)).toMatchObject({
+      lead: { reference },
+      complete: true,
+      callbacks: [{ user_id: id }],
+    })
+    await world.inspect('lead')
+    await link('All deliveries').click()
+    await heading('Deliveries').waitFor()
+    await row('Bay window').getByRole('link', { name: 'Bay window' }).click()
+    await heading('Bay window Open').waitFor()
+  })
+
+  test('a lead is erased after a confirmation, and its receipt is shown', async () => {
+    const { reference } = await world.tenant.createLead({ name: 'W'.repeat(255) })
+    await open(`/leads/${reference}`)
+    await button('Erase').click()
+    const widths = await dialog().evaluate((one) => [
+      (one as unknown as { scrollWidth: number }).scrollWidth,
+      (one as unknown as { clientWidth: number }).clientWidth,
+    ])
+    expect(widths[0]).toBe(widths[1])
+    await dialog().getByText("This can't be undone.").waitFor()
+    expect(await dialog().innerText()).toContain(
+      'the customer: name, company, e-mail, phone numbers, address',
+    )
+    await world.inspect('erase')
+    await yes('Erase permanently')
+    await main().getByRole('heading', { name: 'Erasure Done' }).waitFor()
+    await row('attached files').waitFor()
+    expect(await main().innerText()).not.toContain('Ada')
+    expect(await button('Save').count()).toBe(0)
+    expect(await get(`/manage/leads/${reference}/erasure`)).toMatchObject({ status: 'done' })
+    await world.inspect('erased')
+  })
+
+  test('each token sees only what it may use', async () => {
+    const { reference } = await world.tenant.createLead()
+    const reader = await world.tenant.newToken({ scopes: ['leads:read'] })
+    await open('', reader.token)
+    await row('Bay window').waitFor()
+    expect(await navigation()).toBe('Leads')
+    await world.inspect('leads-of-a-reader')
+    await link('Bay window').click()
+    await heading('Bay window Open').waitFor()
+    expect(await main().getByRole('button').allInnerTexts()).toEqual(['Copy'])
+
+    await world.newTab()
+    const writer = await world.tenant.newToken({ scopes: ['leads'] })
+    await open(`/leads/${reference}`, writer.token)
+    await label('Value in pounds').fill('12')
+    await button('Save').click()
+    await main().getByText('£12').waitFor()
+    expect(await button('Erase').count()).toBe(0)
+
+    await world.newTab()
+    const manager = await world.tenant.newToken({ scopes: ['manage'] })
+    await open(`/leads/${reference}`, manager.token)
+    await main().getByText('The token lacks the scope leads:read.').waitFor()
+    expect((await navigation()).split('\n')).not.toContain('Leads')
+
+    await world.newTab()
+    await open('/leads/statuses')
+    await heading('Not Found').waitFor()
+  })
+
+  test('axe finds nothing in the dialogs and lists of the account', async () => {
+    await newUser()
+    const { reference } = await world.tenant.createLead()
+    await world.tenant.send('PATCH', `/leads/${reference}`, {
+      json: { user_email: USER.email, notify: true },
+    })
+    await eventually(async () =>
+      expect(await list('/manage/notifications')).toMatchObject([{ status: 'delivered' }]),
+    )
+    await open('/notifications')
+    await row('#').waitFor()
+    await world.inspect('notifications')
+    await main().getByRole('link', { name: '#' }).click()
+    await row('Attempt 1').waitFor()
+    await world.inspect('notification')
+
+    await link('Users').click()
+    await row(USER.email).getByRole('button', { name: 'Calendar address' }).click()
+    await yes('Create')
+    await main()
+      .getByRole('heading', { name: `The calendar address of ${USER.name} (shown only once)` })
+      .waitFor()
+    await world.inspect('calendar')
+    await button('New user').click()
+    await world.inspect('new-user')
+    await world.page.keyboard.press('Escape')
+
+    await link('Imports').click()
+    await main().getByText('Columns of a file', { exact: true }).click()
+    await row('postcode').waitFor()
+    await world.inspect('imports')
+  })
+
+  test('a publishable token is created for its origins', async () => {
+    world.expected = [/422/]
+    await open('/tokens')
+    await button('New token').click()
+    await label('Name').fill('Form')
+    await world.page.getByLabel(/can only create leads/).check()
+    await label('Honeypot').fill('fax')
+    await yes('Create')
+    await world.page.getByText('The origins field is required.').waitFor()
+    await label('Origins').fill('https://www.example.com  https://example.com')
+    await label('Return address').fill('https://www.example.com/thanks')
+    await yes('Create')
+    await main()
+      .getByText(/^lw_pub_/)
+      .waitFor()
+    await world.inspect('new-publishable-token')
+    expect(await row('Form').innerText()).toMatch(/leads:create for https:\/\/www\.example\.com, https:/)
+    expect(await list('/manage/tokens')).toContainEqual(
+      expect.objectContaining({ honeypot: 'fax', return_url: 'https://www.example.com/thanks' }),
+    )
+  })
+
+  test('the audit log shows each change', async () => {
+    const { id } = await world.tenant.listen()
+    await world.tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { description: 'CRM' } })
+    for (let index = 0; index < 100; index++) await newUser({ email: `user-${index}@example.com` })
+    await open('/audit')
+    await row('user-99@example.com').waitFor()
+    expect(await row('user-99@example.com').innerText()).toMatch(/^User created/)
+    await link('Older').click()
+    await row('Endpoint updated').waitFor()
+    expect(await row('Endpoint updated').innerText()).toMatch(/description: CRM/)
+    await world.inspect('audit')
+    await row('Endpoint updated').getByRole('link').click()
+    await heading(/^CRM/).waitFor()
+  })
+
+  test('a running import can be cancelled, and the page then stops polling', async () => {
+    await world.page.clock.install()
+    await open('/imports')
+    await label('File of leads').setInputFiles({
+      name: 'leads.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(renderCsv(Array.from({ length: 30_000 }, (_, index) => `Lead ${index}`))),
+    })
+    await button('Import').click()
+    await button('Cancel import').click()
+    await yes('Cancel import')
+    await heading(/^Import \d+ Cancelled$/).waitFor()
+    expect(await list('/manage/imports')).toMatchObject([{ state: 'cancelled' }])
+    const requested: string[] = []
+    world.page.on('request', (request) => requested.push(request.url()))
+    await world.page.clock.runFor(60_000)
+    expect(requested).toEqual([])
+  })
+
+  test('all or filtered leads are exported', async () => {
+    await world.tenant.createLead({ name: 'Door', status: 'sold' })
+    await world.tenant.createLead({ name: 'Roof' })
+    await open('/leads?status=sold')
+    await row('Door').waitFor()
+    await link('Export these').click()
+    await heading('Exports').waitFor()
+    await world.inspect('exports')
+    const { name, text } = await download('Download CSV')
+    const expected = await world.tenant.client.request('GET', '/manage/exports?format=csv&status=sold')
+    expect([name, text]).toEqual(['leads.csv', expected.text])
+    expect(text).toContain('Door')
+    await label('Status').selectOption('All')
+    await button('Clear').waitFor({ state: 'detached' })
+    const lines = (await download('Download NDJSON')).text.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).name)).toEqual(['Door', 'Roof'])
+  })
+
+  test('the account shows its contact, and whether all webhooks are accounted for', async () => {
+    world.expected = [INVALID]
+    await world.tenant.listen()
+    await world.tenant.createLead()
+    await open('/account')
+    await label('E-mail of the contact').fill('no address')
+    await button('Save').click()
+    await main().getByText('The contact email must be a valid email address.').waitFor()
+    await label('E-mail of the contact').fill('it@example.com')
+    await button('Save').click()
+    await said('Saved.').waitFor()
+    expect(await get('/manage/account')).toMatchObject({ contact_email: 'it@example.com' })
+    await main().getByText('1 of 1 lead checked').waitFor()
+    await main().getByText('All is well: the webhooks of every checked lead').waitFor()
+    await world.inspect('account')
+  })
+})

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+// The headless shell comes first, because it needs only two thirds of the processor time.
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+]
+
+// Runs the program, because on some distributions `chromium-browser` is only a script that prints how to
+// install the browser.
+const runs = (path: string) =>
+  spawnSync(path, ['--no-sandbox', '--version'], { timeout: 20_000 }).status === 0
+
+/** Returns the path of Chromium: CHROMIUM_BIN, or the first on PATH, or undefined if there is none. */
+export const findChromium = (): string | undefined => {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
+  return (
+    process.env['CHROMIUM_BIN'] ||
+    folders
+      .flatMap((folder) => NAMES.map((name) => join(folder, name)))
+      .find((path) => existsSync(path) && runs(path))
+  )
+}
+
+export const startChromium = (executablePath: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    headless: true,
+    // Root may not use the sandbox, and many containers do not support it. The browser opens only our own
+    // pages.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
+  })
+
+export type Tab = {
+  page: Page
+  /** Everything that the browser reported: console errors, policy violations, uncaught errors, dialogs. */
+  complaints: string[]
+  /** The addresses of all requests of the page. */
+  requested: URL[]
+  close(): Promise<void>
+}
+
+/** Opens a tab in a separate context, which shares no storage with other tabs. */
+export async function openTab(
+  browser: Browser,
+  { width = 1280, colorScheme = 'light' }: { width?: number; colorScheme?: 'light' | 'dark' } = {},
+): Promise<Tab> {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme,
+    reducedMotion: 'reduce',
+    timezoneId: 'Europe/London',
+  })
+  context.setDefaultTimeout(60_000)
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const requested: URL[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => requested.push(new URL(request.url())))
+  return { page, complaints, requested, close: () => context.close() }
+}

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { System, SystemOptions } from '@leadwire/test-kit'
+
+/**
+ * Connects to the running system at LEADWIRE_E2E_URL. LEADWIRE_E2E_CLI is the operators' command line for
+ * this system, such as `docker compose run --rm -T leadwire`, and creates the accounts. Specs cannot use
+ * processes, logs, databases or NATS of this system.
+ */
+export async function remoteSystem(baseUrl: string, options: SystemOptions): Promise<System> {
+  if (Object.keys(options).length > 0)
+    throw new Error('the settings of a system at LEADWIRE_E2E_URL cannot be changed')
+  const [command = 'leadwire', ...first] = (process.env['LEADWIRE_E2E_CLI'] ?? '').split(' ')
+  const createAccount: System['createAccount'] = async (name) => {
+    const { stdout } = await promisify(execFile)(command, [
+      ...first,
+      'accounts',
+      'create',
+      '--name',
+      name,
+      '--json',
+    ])
+    const { token, ...account } = JSON.parse(stdout)
+    return { account, token }
+  }
+  const known = { baseUrl, ...(await createAccount('Spec')), createAccount, stop: async () => {} }
+  return known as unknown as System
+}
