@@ -41,7 +41,7 @@ export interface KillableWorker {
 
 /** The moments before and after each transaction. The keys are the names of the first statements. */
 const MOMENTS: Record<string, { before: Death; after: Death }> = {
-  'find-appended-events': { before: 'storing', after: 'stored' },
+  'lock-endpoints-of-accounts': { before: 'storing', after: 'stored' },
   'lock-due-deliveries': { before: 'claiming', after: 'claimed' },
   'update-attempted-deliveries': { before: 'responded', after: 'recorded' },
 }
@@ -98,25 +98,24 @@ export const startKillableWorker = (options: {
     query: async (query) => (dead ? never() : database.query(query)),
     transaction: async (work) => {
       let first = ''
-      let begun: Promise<unknown> | undefined
-      /**
-       * The worker may die at the first statement. Later statements wait for the first one, so that all stay
-       * in order.
-       */
-      const begin = (query: Query): Promise<unknown> => {
-        if (!begun) {
-          first = query.name ?? ''
-          begun = at(MOMENTS[first]?.before)
-        }
-        return begun
+      let begun: Promise<void> | undefined
+      let hasBegun = false
+      /** Resolves unless the worker dies at the first statement. */
+      const begin = async ({ name = '' }: Query) => {
+        first = name
+        await at(MOMENTS[first]?.before)
+        hasBegun = true
+      }
+      /** Runs a statement. Until the first statement runs, later statements wait in their order. */
+      const inOrder = <T>(query: Query, run: () => Promise<T>): Promise<T> => {
+        if (hasBegun) return dead ? never() : run()
+        begun ??= begin(query)
+        return begun.then(() => inOrder(query, run))
       }
       const result = await database.transaction((tx) =>
         work({
-          query: async (query) => {
-            await begin(query)
-            return dead ? never() : tx.query(query)
-          },
-          send: (query) => void begin(query).then(() => dead || tx.send(query)),
+          query: (query) => inOrder(query, () => tx.query(query)),
+          send: (query) => void inOrder(query, async () => tx.send(query)),
         }),
       )
       await at(MOMENTS[first]?.after)

@@ -1,10 +1,20 @@
-import { createLifecycle, createLogger, type Database, type Lifecycle, migrate } from '@leadwire/service-kit'
-import { createDatabase, gate, type TestDatabase } from '@leadwire/test-kit'
+import {
+  createLifecycle,
+  createLogger,
+  type Database,
+  type Lifecycle,
+  migrate,
+  within,
+} from '@leadwire/service-kit'
+import { createDatabase, eventually, type TestDatabase } from '@leadwire/test-kit'
 import { migrations } from '../../migrations'
 import { sealedFor, storedEvent } from '../../service.fixture'
 import { connectTables } from '../deliver-events'
 import { appendEvents } from './append-events'
 import type { StoredEvent } from './read-event'
+
+const SELECT_LOCK_WAITS = `
+  SELECT query FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
 
 let lifecycle: Lifecycle
 let created: TestDatabase
@@ -31,36 +41,16 @@ const append = (on: Database, event: StoredEvent, { fansOut }: { fansOut: boolea
   return appendEvents(on, { events: [event], now: new Date(), fansOut, limits })
 }
 
-/**
- * Appends `event`. Runs `meanwhile` after the receivers of the event were found and before the counter is
- * locked.
- */
-const appendAround = async (event: StoredEvent, meanwhile: () => Promise<unknown>) => {
-  const [found, goOn] = [gate(), gate()]
-  let isFirst = true
-  const interrupted: Database = {
-    ...database,
-    transaction: (work) =>
-      database.transaction((tx) =>
-        work({
-          send: tx.send,
-          query: (query) => {
-            const rows = tx.query(query)
-            if (query.name !== 'find-receivers' || !isFirst) return rows as never
-            isFirst = false
-            return rows.then(async (receivers) => {
-              found.open()
-              await goOn.opened
-              return receivers as never
-            })
-          },
-        }),
-      ),
-  }
-  const appending = append(interrupted, event, { fansOut: true })
-  await found.opened
-  await meanwhile()
-  goOn.open()
+/** Appends `first` in a transaction that commits only when the append of `second` waits for its counter. */
+const appendBoth = async (first: [StoredEvent, { fansOut: boolean }], second: StoredEvent) => {
+  const { appending } = await database.transaction(async (tx) => {
+    await append(within(tx), ...first)
+    const waiting = append(database, second, { fansOut: true })
+    await eventually(async () =>
+      expect(await database.query({ text: SELECT_LOCK_WAITS })).toEqual([{ query: expect.any(String) }]),
+    )
+    return { appending: waiting }
+  })
   return appending
 }
 
@@ -73,7 +63,7 @@ const listNumbers = async () => {
 
 test('an event does not fan out before an earlier one that was queued meanwhile', async () => {
   const [earlier, later] = [storedEvent(1), storedEvent(1)]
-  const appended = await appendAround(later, () => append(database, earlier, { fansOut: false }))
+  const appended = await appendBoth([earlier, { fansOut: false }], later)
   expect(appended.hasQueued).toBe(true)
   expect(await listNumbers()).toEqual([
     [earlier.id, 1],
@@ -88,7 +78,7 @@ test('an event does not fan out before an earlier one that was queued meanwhile'
 
 test('an event that another transaction stores meanwhile draws no second number', async () => {
   const event = { ...storedEvent(1), streamSequence: 7 }
-  const appended = await appendAround(event, () => append(database, event, { fansOut: true }))
+  const appended = await appendBoth([event, { fansOut: true }], event)
   expect(appended.repeated).toEqual([{ eventId: event.id, sequence: 7 }])
   await append(database, storedEvent(1), { fansOut: true })
   expect((await listNumbers()).map(([, number]) => number)).toEqual([1, 2])

@@ -9,7 +9,7 @@ import {
 import type { ClaimedDelivery } from '../claim/claim-deliveries'
 import { type ClaimLimits, describeClaimed, planClaims } from '../claim/claim-new-deliveries'
 import type { DueEndpoint } from '../claim/due-endpoints'
-import { createDeliveries, findReceivers } from '../fan-out/create-deliveries'
+import { createDeliveries, findReceivers, type LockedEndpoint } from '../fan-out/create-deliveries'
 import { queueFanOuts } from '../fan-out/fan-out-queue'
 import type { StoredEvent } from './read-event'
 
@@ -22,34 +22,36 @@ const findStored = statement<{ id: string }>('find-appended-events')`
 
 // Locks the counters until the commit, in the order of their accounts. Also removes the `lock_timeout` that
 // `findReceivers` has set for the locks of endpoints.
-const raiseCounters = statement('raise-event-counters')`
+const raiseCounters = statement<{ accountId: number; last: number }>('raise-event-counters')`
   INSERT INTO public.event_counters AS c (account_id, last)
   SELECT n.account_id, n.count
   FROM set_config('lock_timeout', '0', true),
     unnest(:accountIds::bigint[], :counts::bigint[]) AS n (account_id, count)
   ORDER BY n.account_id
-  ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last`
+  ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last
+  RETURNING account_id AS "accountId", last`
 
-// An event fans out now only if its account has no event in the fan-out queue. The counters are locked, so no
-// other transaction can queue a numbered event of these accounts meanwhile.
-//
+// Must be a statement of its own behind `raiseCounters`. While the counters are locked, no other transaction
+// queues a numbered event of these accounts, but `raiseCounters` reads a snapshot from before the lock.
+const findQueuedAccounts = statement<{ accountId: number }>('find-accounts-with-queued-events')`
+  SELECT id AS "accountId" FROM unnest(:accountIds::bigint[]) AS a (id)
+  WHERE EXISTS (SELECT FROM fan_out_queue q WHERE q.account_id = a.id)`
+
 // All bodies are sent as one value, because the driver would send an array of bodies as text. `first` is the
 // position of an event's first body in this value. Positions start at 1.
-const insert = statement<{ id: string; number: number | null; fansOutLater: boolean }>('append-events')`
-  INSERT INTO events (id, account_id, account_key, lead_reference, type, body, body_with_attributes, traceparent, stream_sequence,
-    fan_out, number, lead_version, test, match, created_at)
-  SELECT id, e.account_id, account_key, lead_reference, type, substring(:bodies::bytea FROM first FOR length),
-    CASE WHEN length_with > 0 THEN substring(:bodies::bytea FROM first + length FOR length_with) END, traceparent, stream_sequence,
-    CASE WHEN NOT EXISTS (SELECT FROM fan_out_queue q WHERE q.account_id = e.account_id) THEN fan_out END,
-    c.last - later, lead_version, test, match, coalesce(created_at, clock_timestamp())
+const insert = statement('append-events')`
+  INSERT INTO events (id, account_id, account_key, lead_reference, type, body, body_with_attributes, traceparent,
+    stream_sequence, fan_out, number, lead_version, test, match, created_at)
+  SELECT id, account_id, account_key, lead_reference, type, substring(:bodies::bytea FROM first FOR length),
+    CASE WHEN length_with > 0 THEN substring(:bodies::bytea FROM first + length FOR length_with) END, traceparent,
+    stream_sequence, fan_out, number, lead_version, test, match, coalesce(created_at, clock_timestamp())
   FROM unnest(:id::uuid[], :accountId::bigint[], :accountKey::text[], :leadReference::uuid[], :type::text[],
     :first::int[], :length::int[], :lengthWith::int[], :traceparent::text[], :streamSequence::bigint[],
-    :fanOut::int[], :later::bigint[], :leadVersion::int[], :test::boolean[], :match::jsonb[], :createdAt::timestamptz[])
-    AS e (id, account_id, account_key, lead_reference, type, first, length, length_with, traceparent, stream_sequence,
-      fan_out, later, lead_version, test, match, created_at)
-  LEFT JOIN public.event_counters c ON c.account_id = e.account_id
-  ORDER BY id
-  RETURNING id, number, fan_out IS NULL AS "fansOutLater"`
+    :fanOut::int[], :number::bigint[], :leadVersion::int[], :test::boolean[], :match::jsonb[],
+    :createdAt::timestamptz[])
+    AS e (id, account_id, account_key, lead_reference, type, first, length, length_with, traceparent,
+      stream_sequence, fan_out, number, lead_version, test, match, created_at)
+  ORDER BY id`
 
 export interface AppendOptions {
   events: StoredEvent[]
@@ -88,16 +90,16 @@ const countByAccount = (events: StoredEvent[]): Map<number, number> => {
 }
 
 /**
- * Returns for each event how many numbered events of its account follow it in the batch, and null for an
- * event without a number. The event's number is the account's raised counter minus this count.
+ * Returns the number of each event, and null for an event without a number. `nextNumbers` has the first of
+ * the new numbers of each account.
  */
-const countLater = (events: StoredEvent[]): (number | null)[] => {
-  const left = countByAccount(events)
+const numberEvents = (events: StoredEvent[], nextNumbers: Map<number, number>): (number | null)[] => {
+  const next = new Map(nextNumbers)
   return events.map((event) => {
     if (!isNumbered(event)) return null
-    const later = left.get(event.accountId)! - 1
-    left.set(event.accountId, later)
-    return later
+    const number = next.get(event.accountId)!
+    next.set(event.accountId, number + 1)
+    return number
   })
 }
 
@@ -111,13 +113,23 @@ const findFirstBytes = (events: StoredEvent[]): number[] => {
   })
 }
 
-const insertEvents = (tx: OpenTransaction, events: StoredEvent[], fanOuts: (number | null)[]) => {
+/** An event to store. */
+interface PlannedEvent {
+  event: StoredEvent
+  /** The number of the event in its account's log, or null for an event without a number. */
+  number: number | null
+  /** The endpoints that receive the event, or null if the event must enter the fan-out queue. */
+  receivers: LockedEndpoint[] | null
+}
+
+const insertEvents = (tx: OpenTransaction, planned: PlannedEvent[]) => {
+  const events = planned.map(({ event }) => event)
   const bodies = events.flatMap(({ body, bodyWithAttributes }) => [body, bodyWithAttributes ?? NO_BODY])
-  return insert(tx, {
+  insert.send(tx, {
     ...columnsByName(events, 'id', 'accountId', 'accountKey', 'leadReference', 'type', 'test', 'match'),
     ...columnsByName(events, 'traceparent', 'streamSequence', 'leadVersion', 'createdAt'),
-    fanOut: fanOuts,
-    later: countLater(events),
+    number: planned.map(({ number }) => number),
+    fanOut: planned.map(({ receivers }) => receivers?.length ?? null),
     bodies: Buffer.concat(bodies),
     first: findFirstBytes(events),
     length: events.map(({ body }) => body.length),
@@ -125,52 +137,70 @@ const insertEvents = (tx: OpenTransaction, events: StoredEvent[], fanOuts: (numb
   })
 }
 
-const listIds = (events: StoredEvent[]) => events.map(({ id }) => id)
 const listAccountIds = (events: StoredEvent[]) => [...new Set(events.map(({ accountId }) => accountId))]
 
-/** Finds out which events are new, and which of their deliveries to create. Writes nothing. */
-const planAppend = async (tx: OpenTransaction, { events, fansOut, limits }: AppendOptions) => {
-  const [stored, fanOut] = await Promise.all([
-    findStored(tx, { ids: listIds(events) }),
+/** Locks endpoints and counters. Then numbers the events and decides which of them fan out now. */
+const planEvents = async (
+  tx: OpenTransaction,
+  { events, fansOut }: AppendOptions,
+): Promise<PlannedEvent[]> => {
+  const counts = countByAccount(events)
+  const [fanOut, counters, queued] = await Promise.all([
     fansOut ? findReceivers(tx, events, { mostEndpoints: MAX_DIRECT_ENDPOINTS }) : undefined,
+    raiseCounters(tx, { accountIds: [...counts.keys()], counts: [...counts.values()] }),
+    findQueuedAccounts(tx, { accountIds: listAccountIds(events) }),
   ])
-  const storedIds = new Set(stored.map(({ id }) => id))
-  const fresh = events.filter(({ id }) => !storedIds.has(id))
-  const listReceivers = ({ id, accountId }: StoredEvent) =>
-    fanOut === undefined || fanOut.isCut(accountId) ? null : fanOut.receivers.get(id)!
-  const planned = fresh.flatMap((event) =>
-    (listReceivers(event) ?? []).map((endpoint) => ({ event, endpoint })),
+  const nextNumbers = counters.map(
+    ({ accountId, last }) => [accountId, last - counts.get(accountId)! + 1] as const,
   )
-  return {
-    fresh,
-    repeated: events.filter(({ id }) => storedIds.has(id)),
-    /** The number of deliveries of each new event, or null if the event must enter the fan-out queue. */
-    fanOuts: fresh.map((event) => listReceivers(event)?.length ?? null),
-    deliveries: planClaims(planned, limits),
+  const numbers = numberEvents(events, new Map(nextNumbers))
+  const queuedAccountIds = new Set(queued.map(({ accountId }) => accountId))
+  return events.map((event, index) => {
+    const { id, accountId } = event
+    const fansOutNow = fanOut && !fanOut.isCut(accountId) && !queuedAccountIds.has(accountId)
+    return { event, number: numbers[index]!, receivers: fansOutNow ? fanOut.receivers.get(id)! : null }
+  })
+}
+
+/**
+ * Stores new events and creates their deliveries. Resolves with a promise of the deliveries without waiting
+ * for them, so that the commit follows at once, and the counters stay locked for the shortest time.
+ */
+const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
+  const { now, limits } = options
+  const planned = await planEvents(tx, options)
+  const queued = planned.filter(({ receivers }) => receivers === null).map(({ event }) => event)
+  const wanted = planned.flatMap(({ event, receivers }) =>
+    (receivers ?? []).map((endpoint) => ({ event, endpoint })),
+  )
+  const deliveries = planClaims(wanted, limits)
+  insertEvents(tx, planned)
+  queueFanOuts(tx, queued)
+  const created = createDeliveries(tx, deliveries, { now, claimMs: limits.claim.validMs })
+  return { planned, deliveries, hasQueued: queued.length > 0, created }
+}
+
+/** Appends the events in one transaction, except those that are already stored. */
+const appendNewEvents = async (database: Database, options: AppendOptions) => {
+  let events = options.events
+  for (;;) {
+    try {
+      return await database.transaction((tx) => writeEvents(tx, { ...options, events }))
+    } catch (error) {
+      if (violatedConstraint(error) !== 'events_pkey') throw error
+    }
+    const stored = await findStored(database, { ids: events.map(({ id }) => id) })
+    const storedIds = new Set(stored.map(({ id }) => id))
+    events = events.filter(({ id }) => !storedIds.has(id))
   }
 }
 
 /**
- * Writes the planned rows. Resolves with promises of the rows without waiting for them, so that the commit
- * follows at once, and the counters stay locked for the shortest time.
- */
-const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
-  const { now, limits } = options
-  const { fresh, repeated, fanOuts, deliveries } = await planAppend(tx, options)
-  const counts = countByAccount(fresh)
-  raiseCounters.send(tx, { accountIds: [...counts.keys()], counts: [...counts.values()] })
-  const inserted = insertEvents(tx, fresh, fanOuts)
-  queueFanOuts(tx, fresh)
-  const created = createDeliveries(tx, deliveries, { now, claimMs: limits.claim.validMs })
-  return { fresh, repeated, deliveries, inserted, created }
-}
-
-/**
- * Numbers and stores events in one transaction. Events that are already stored stay as they are. An event
- * of a lead gets the next number of its account. The transaction locks the counters of the accounts until
- * the commit, so the numbers have no gaps and become visible in their order. It locks them after all reads,
- * so that other batches of the same accounts wait only briefly. The commit waits for the disk, so a number
- * that a receiver has seen is never assigned again.
+ * Numbers and stores events in one transaction. Events that are already stored stay as they are: they fail
+ * the transaction, which is then repeated without them. An event of a lead gets the next number of its
+ * account. The transaction locks the counters of the accounts until the commit, so the numbers have no gaps
+ * and become visible in their order. The commit waits for the disk, so a number that a receiver has seen is
+ * never assigned again.
  *
  * The transaction also creates the deliveries of accounts with few endpoints, if no event of the account
  * waits in the fan-out queue. All other events enter the queue. New deliveries are created already claimed
@@ -182,23 +212,16 @@ const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
 export const appendEvents = async (database: Database, options: AppendOptions): Promise<Appended> => {
   // A batch may contain an event twice. The earlier message of the two counts as repeated.
   const unique = new Map(options.events.map((event) => [event.id, event]))
-  const events = [...unique.values()]
-  const twice = options.events.filter((event) => unique.get(event.id) !== event)
-  let written: Awaited<ReturnType<typeof writeEvents>>
-  try {
-    written = await database.transaction((tx) => writeEvents(tx, { ...options, events }))
-  } catch (error) {
-    // Another transaction has just stored one of the events. The next try finds it.
-    if (violatedConstraint(error) !== 'events_pkey') throw error
-    return appendEvents(database, options)
-  }
-  const { fresh, repeated, deliveries } = written
-  const [inserted, created] = await Promise.all([written.inserted, written.created])
-  const sequences = new Map(inserted.map(({ id, number }) => [id, number]))
+  const written = await appendNewEvents(database, { ...options, events: [...unique.values()] })
+  const { planned, deliveries, hasQueued } = written
+  const appended = planned.map(({ event }) => event)
+  const appendedEvents = new Set(appended)
+  const sequences = new Map(planned.map(({ event, number }) => [event.id, number]))
+  const created = await written.created
   return {
     ...describeClaimed({ deliveries, created, sequences, now: options.now }),
-    repeated: listMessages([...repeated, ...twice]),
-    loggedAccountIds: listAccountIds(fresh.filter(isNumbered)),
-    hasQueued: inserted.some(({ fansOutLater }) => fansOutLater),
+    repeated: listMessages(options.events.filter((event) => !appendedEvents.has(event))),
+    loggedAccountIds: listAccountIds(appended.filter(isNumbered)),
+    hasQueued,
   }
 }

@@ -64,9 +64,7 @@ export const describeClaimed = (written: {
   const due: DueEndpoint[] = []
   for (const { event, endpoint, claim } of deliveries) {
     const { endpointId, accountId, enabled } = endpoint
-    const id = ids.get(`${event.id} ${endpointId}`)
-    // The delivery was not created, because its event entered the fan-out queue.
-    if (id === undefined) continue
+    const id = ids.get(`${event.id} ${endpointId}`)!
     if (claim === null) {
       if (enabled) due.push({ endpointId, accountId, dueAt: at })
       continue

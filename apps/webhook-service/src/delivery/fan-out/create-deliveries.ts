@@ -107,13 +107,12 @@ const insert = statement<CreatedDelivery>('create-deliveries')`
   FROM unnest(:accountId::bigint[], :eventId::uuid[], :endpointId::bigint[], :leadReference::uuid[],
     :includesAttributes::boolean[], :enabled::boolean[], :claim::int[])
     AS d (account_id, event_id, endpoint_id, lead_reference, with_attributes, enabled, claim)
-  WHERE (SELECT fan_out FROM events WHERE id = d.event_id) IS NOT NULL
   ON CONFLICT (event_id, endpoint_id) DO NOTHING
   RETURNING id, event_id AS "eventId", endpoint_id AS "endpointId"`
 
 /**
  * Creates deliveries that are due at `now`, and returns them. A delivery that already exists stays as it is
- * and is not returned. Creates no delivery of an event whose fan-out waits (`events.fan_out` is NULL).
+ * and is not returned.
  */
 export const createDeliveries = (
   tx: OpenTransaction,

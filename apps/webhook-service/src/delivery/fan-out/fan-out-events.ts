@@ -75,7 +75,6 @@ const fanOutNext = async (tx: OpenTransaction, accountId: number, now: Date): Pr
   const deliveries = inOrder.flatMap((event) =>
     listReceivers(event).map((endpoint) => ({ event, endpoint, claim: null })),
   )
-  // Must precede `createDeliveries`, which skips events whose `fan_out` is NULL.
   saveFanOuts.send(tx, {
     eventIds: events.map(({ id }) => id),
     counts: events.map((event) => listReceivers(event).length),

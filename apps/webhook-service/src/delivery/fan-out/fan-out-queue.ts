@@ -8,12 +8,9 @@ const insert = statement('queue-fan-outs')`
     SELECT id FROM endpoints p WHERE p.account_id = e.account_id ORDER BY p.account_id DESC, id DESC LIMIT 1
   ), 0)
   FROM unnest(:id::uuid[], :accountId::bigint[]) WITH ORDINALITY AS e (event_id, account_id, place)
-  WHERE (SELECT fan_out FROM events WHERE id = e.event_id) IS NULL
   ORDER BY place`
 
-/**
- * Queues the appended events that do not fan out now (`events.fan_out` is NULL), in the given order. Only
- * endpoints that exist now will receive these events.
- */
-export const queueFanOuts = (tx: OpenTransaction, events: { id: string; accountId: number }[]): void =>
-  insert.send(tx, columnsByName(events, 'id', 'accountId'))
+/** Queues events in the given order. Only endpoints that exist now will receive these events. */
+export const queueFanOuts = (tx: OpenTransaction, events: { id: string; accountId: number }[]): void => {
+  if (events.length > 0) insert.send(tx, columnsByName(events, 'id', 'accountId'))
+}
