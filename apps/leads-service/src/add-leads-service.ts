@@ -78,14 +78,15 @@ type Deps = Omit<Dependencies, 'actor'> &
 
 /**
  * The maximum number of batches in flight for each kind of read: retrieves, list pages and token
- * verifications. These reads therefore use at most six connections, and batches of creates at most three
- * (`create-leads.ts`). They leave one of the default ten connections to other calls, however many gateways
- * there are.
+ * verifications. These three kinds therefore use at most six connections. Batches of creates use at most
+ * three (`create-leads.ts`). One of the default ten connections stays free for other calls, however many
+ * gateways there are.
  */
 const READ_BATCHES_AT_ONCE = 2
 /**
- * The maximum number of long reads in flight. A long read reads up to thousands of leads, so more long reads
- * would slow down creates. One account gets at most two, so that its slow reads do not delay other accounts.
+ * The maximum number of long reads in flight. A long read may read thousands of leads, so more long reads
+ * would slow down creates. One account may have at most two long reads in flight, so that its slow reads do
+ * not delay other accounts.
  */
 const LONG_READS_AT_ONCE = 3
 const LONG_READS_OF_ACCOUNT = 2
@@ -97,9 +98,9 @@ const UPSERTS_AT_ONCE = 2
 const LEAD_BATCHES_AT_ONCE = 2
 
 /**
- * Serves an operation as a method of a gRPC service. The `database` of the operation is limited to this
- * call: it starts no statement after the caller has disconnected or timed out. If `response` is given, the
- * operation runs only once for each idempotency key. `response` is the codec of the saved responses.
+ * Makes a method of a gRPC service from an operation. The `database` of the operation is limited to one call:
+ * it refuses statements after the caller has disconnected or timed out. If `response` is given, the operation
+ * runs only once for each idempotency key. `response` is the codec of the saved responses.
  */
 const perCall =
   <Deps extends Omit<Dependencies, 'actor'> & { sealer: Sealer }, Request, Response>(
@@ -117,7 +118,7 @@ const perCall =
     return answerOnce(context, once, (database) => operation({ ...deps, database, actor }, request))
   }
 
-/** Serves a method in a fair queue, in which accounts alternate. */
+/** Lets the calls of a method wait in a fair queue, in which accounts alternate. */
 const inTurn =
   <Request extends { accountId: number }, Context, Response>(
     runInTurn: RunInTurn,

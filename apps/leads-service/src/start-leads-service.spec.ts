@@ -112,7 +112,7 @@ test('a drain answers the last create and publishes it, also where NATS came aft
     expect(await streamed(scene)).toBe(reference)
   })
 
-  // A separate account, so that only `last` waits for its lock.
+  // Uses a separate account, so that only `last` waits for the lock on the account.
   const heldId = await newAccountId(scene)
   const { release, waiters } = await holdAccount(scene, heldId)
   const last = create(scene, heldId)

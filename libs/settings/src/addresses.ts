@@ -2,8 +2,8 @@ import { isIP } from 'node:net'
 import { makeValidator } from './config'
 
 /**
- * An http(s) address that clients use, with or without a path. Removes repeated slashes and the trailing
- * slash, so that callers can append a path.
+ * Validates an http(s) address that clients use, with or without a path. Removes repeated slashes and the
+ * trailing slash, so that callers can append a path.
  */
 export const publicUrl = makeValidator<string>((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -12,7 +12,7 @@ export const publicUrl = makeValidator<string>((text) => {
   return `${url.origin}${url.pathname.replace(/\/{2,}/g, '/')}`.replace(/\/$/, '')
 })
 
-/** Whether `text` is a host name or IP address (IPv6 in brackets) with an optional port. */
+/** Returns whether `text` is a host name or IP address (IPv6 in brackets) with an optional port. */
 const isHostPort = (text: string, version?: number): boolean => {
   const [, v6, host = v6, port = '443'] = /^(?:\[(.+)\]|([\w.-]+))(?::(\d{1,5}))?$/.exec(text) ?? []
   if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return false
@@ -21,7 +21,7 @@ const isHostPort = (text: string, version?: number): boolean => {
 
 const VERSIONS: Record<string, number> = { ipv4: 4, ipv6: 6 }
 
-// Knows the schemes of grpc-js, so that a check of settings need not load grpc-js.
+// Lists the schemes of grpc-js here, so that a check of settings need not load grpc-js.
 const isTarget = (text: string): boolean => {
   const [, scheme = 'dns', rest = ''] = /^(?:(dns|ipv4|ipv6|unix):(?:\/\/[^/]*\/)?)?(.*)$/.exec(text) ?? []
   const version = VERSIONS[scheme]
@@ -29,7 +29,7 @@ const isTarget = (text: string): boolean => {
   return scheme === 'unix' ? rest !== '' : isHostPort(rest)
 }
 
-/** The gRPC target of a service, such as `dns:///leads-service:4000`. */
+/** Validates the gRPC target of a service, such as `dns:///leads-service:4000`. */
 export const grpcTarget = makeValidator<string>((text) => {
   if (isTarget(text)) return text
   throw new TypeError(`"${text}" is not a gRPC target such as dns:///leads-service:4000`)

@@ -22,10 +22,14 @@ export class ConfigError extends Error {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-// Keeps now ± duration within the dates of PostgreSQL (from 4713 BC) and of Date (until the year 275760).
+// Keeps the time of now plus or minus a duration within the dates of PostgreSQL (from 4713 BC) and of Date
+// (until the year 275760).
 const MAX_DAYS = 36_500
 
-/** Returns the milliseconds of `500ms`, `10s`, `5m`, `1h` or `30d`. Throws a TypeError above `36500d`. */
+/**
+ * Returns the milliseconds of a duration such as `500ms`, `10s`, `5m`, `1h` or `30d`. Throws a TypeError for
+ * any other text, and for more than `36500d`.
+ */
 export const parseDuration = (text: string): number => {
   const match = /^(\d+)(ms|s|m|h|d)$/.exec(text.trim())
   if (!match) throw new TypeError(`"${text}" is not a duration such as 500ms, 10s, 5m, 1h`)
@@ -41,7 +45,7 @@ export const parseList = (text: string): string[] =>
     .split(/\s*,\s*/)
     .filter(Boolean)
 
-/** Whether `entry` is an IP address or a CIDR range. */
+/** Returns whether `entry` is an IP address or a CIDR range. */
 export const isRange = (entry: string): boolean => {
   const [address = '', bits, ...rest] = entry.split('/')
   const widest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -50,7 +54,10 @@ export const isRange = (entry: string): boolean => {
   )
 }
 
-/** Returns a validator of comma-separated lists. `expected` names an entry in errors, with an article. */
+/**
+ * Returns a validator of comma-separated lists. `expected` describes a valid entry in errors, such as "an IP
+ * address".
+ */
 export const makeListValidator = (isEntry: (entry: string) => boolean, expected: string) =>
   makeValidator<string[]>((text) => {
     const entries = parseList(text)
@@ -59,7 +66,7 @@ export const makeListValidator = (isEntry: (entry: string) => boolean, expected:
     return entries
   })
 
-/** A duration within bounds, in milliseconds. */
+/** Returns a validator of durations from `least` to `most`. The value of the setting is in milliseconds. */
 const duration = (least: string, most?: string) =>
   makeValidator<number>((text) => {
     const ms = parseDuration(text)
@@ -72,8 +79,8 @@ const duration = (least: string, most?: string) =>
 export const timeout = duration('100ms', '1h')
 
 /**
- * The time that rows are kept. At least 2 h: the stream keeps a message for one hour, and its row must exist
- * until then, so that a redelivered message is recognised.
+ * How long rows are kept, at least 2 h. The stream keeps a message for one hour, and the row of the message
+ * must exist until then. Otherwise a redelivered message would not be recognised.
  */
 export const retention = duration('2h')
 
@@ -88,13 +95,16 @@ const collectorUrl = makeValidator<string | undefined>((text) => {
   throw new TypeError(`"${text}" is not an address such as http://collector:4318`)
 })
 
-/** The collector of traces. Without it no traces are made. OpenTelemetry reads its other settings itself. */
+/**
+ * The settings of the collector of traces. Without OTEL_EXPORTER_OTLP_ENDPOINT, no traces are made.
+ * OpenTelemetry reads all other settings itself.
+ */
 export const traceSettings = () => ({
   OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl({ default: undefined }),
   OTEL_EXPORTER_OTLP_HEADERS: secret(),
 })
 
-/** A whole number from `min` to `max`. */
+/** Returns a validator of whole numbers from `min` to `max`. */
 export const count = (spec: { default?: number | undefined; min?: number; max?: number } = {}) => {
   const { min = 1, max = 999_999, ...rest } = spec
   return makeValidator<number>((text) => {
@@ -122,9 +132,9 @@ const describeError = (error: Error): string =>
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * Returns the value of a setting, or the content of the file that `NAME_FILE` names. (Files keep secrets out
- * of the environment, which `docker inspect` shows.) An empty variable counts as unset, because compose files
- * and charts pass `NAME=`. Throws a TypeError if both are set or the file can't be read.
+ * Returns the value of a setting, or the content of the file that `NAME_FILE` names. Files keep secrets out
+ * of the environment, which `docker inspect` shows. An empty variable counts as unset, because compose files
+ * and charts pass `NAME=`. Throws a TypeError if both are set, or if the file can't be read.
  */
 export const readSetting = (env: NodeJS.ProcessEnv, name: string): string | undefined => {
   const file = env[`${name}_FILE`]
@@ -155,13 +165,16 @@ export const whenValid = <T>(read: () => T): T | undefined => {
 }
 
 /**
- * Returns a setting that the check of another one depends on, or `''` if that setting is missing or
+ * Returns a setting on which the check of another setting depends. Returns `''` if the setting is missing or
  * unreadable.
  */
 export const readRelatedSetting = (env: NodeJS.ProcessEnv, name: string): string =>
   whenValid(() => readSetting(env, name)) ?? ''
 
-/** The port of /healthz, /readyz and /metrics. It must differ from the port in the setting `other`. */
+/**
+ * Returns a validator of the port of /healthz, /readyz and /metrics. This port must differ from the port in
+ * the setting `other`.
+ */
 export const healthPort = (env: NodeJS.ProcessEnv, other: string, otherDefault?: number) => {
   const spec = port()
   return makeValidator<number>((text) => {
@@ -173,11 +186,12 @@ export const healthPort = (env: NodeJS.ProcessEnv, other: string, otherDefault?:
 }
 
 /**
- * A value, or a function that returns the current one: a setting in a file may change while the service runs.
+ * A value, or a function that returns the current value. A setting in a file may change while the service
+ * runs.
  */
 export type Live<T> = T | (() => T)
 
-/** Returns the current value. */
+/** Returns the value, or the current result of the function. */
 export const current = <T>(live: Live<T>): T => (live instanceof Function ? live() : live)
 
 const readOnce = <T extends object>(

@@ -6,7 +6,10 @@ const KEYS = ['NATS_CREDENTIALS', 'NATS_NKEY'] as const
 
 const isTls = (url: string): boolean => /^tls:/.test(url)
 
-/** Throws a TypeError if the address of a server is invalid. No error shows the password. */
+/**
+ * Throws a TypeError if the address of a server is invalid, or if several logins are set. A missing login is
+ * an error, too, unless SERVICE_AUTH is `none`. No error shows the password.
+ */
 const checkServer = (server: string, env: NodeJS.ProcessEnv): void => {
   if (!URL.canParse(server) || !/^(nats|tls):$/.test(new URL(server).protocol))
     throw new TypeError('each server must have the form nats://user:password@host:4222')
@@ -19,7 +22,8 @@ const checkServer = (server: string, env: NodeJS.ProcessEnv): void => {
 }
 
 /**
- * Servers separated by commas, such as `nats://user:password@host:4222`. Either all have `tls://` or none.
+ * Returns a validator of servers separated by commas, such as `nats://user:password@host:4222`. Either all
+ * servers have `tls://`, or none.
  */
 export const natsUrl = (env: NodeJS.ProcessEnv) =>
   makeValidator<string>((text) => {
@@ -46,7 +50,7 @@ export const natsNkey = () => natsKey((text) => nkeyAuthenticator(Buffer.from(te
 export const natsCaFile = (env: NodeJS.ProcessEnv) =>
   caFile({ isUsed: isTls(readRelatedSetting(env, 'NATS_URL')), unless: 'unless NATS_URL has tls://' })
 
-/** The number of servers that keep each message. If unset, a stream's number is not changed. */
+/** The number of NATS servers that store each message. If unset, an existing stream keeps its number. */
 export const natsReplicas = () => count({ default: undefined, max: 5 }) as Spec<number | undefined>
 
 export interface NatsConfig {
@@ -57,8 +61,9 @@ export interface NatsConfig {
 }
 
 /**
- * Returns the connection options of the NATS client. With `tls` the client refuses servers without TLS. It
- * reads the CA file and calls the authenticator at each connect, so both may change while the service runs.
+ * Returns the connection options of the NATS client. With `tls`, the client refuses servers without TLS. The
+ * client reads the CA file and calls the authenticator at each connect, so both may change while the service
+ * runs.
  */
 export const natsOptions = (config: NatsConfig) => {
   const { NATS_URL: url, NATS_CA_FILE: caFile } = config

@@ -66,8 +66,8 @@ const checked = (read: (path: string) => unknown, spec: { desc: string } | typeo
   })(spec as { desc: string }) as Spec<string | undefined>
 
 /**
- * The certificate and key that this service uses as server and as client, and the authorities of its peers.
- * If one of them is set, all are required.
+ * Returns validators of the certificate and key that this service uses as server and as client, and of the
+ * authorities of its peers. If one of these files or TLS_SERVER_NAME is set, all three files are required.
  */
 export const tlsSettings = (env: NodeJS.ProcessEnv) => {
   const isWanted = hasTls(env) || Boolean(env['TLS_SERVER_NAME'])
@@ -85,8 +85,8 @@ export const tlsSettings = (env: NodeJS.ProcessEnv) => {
 }
 
 /**
- * A file with the authorities that check the certificate of one server. Default: Node's own authorities.
- * Setting the file is an error if that server is used without TLS.
+ * Returns a validator of a file with the authorities that check the certificate of one server. Default:
+ * Node's own authorities. Setting the file is an error if this server is used without TLS.
  */
 export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) =>
   checked((path) => {
@@ -129,8 +129,8 @@ const isOrigin = (text: string, protocol: string): boolean => {
 }
 
 /**
- * The HTTP addresses of a service's copies, separated by commas: https if the TLS_* settings are set, else
- * http.
+ * Returns a validator of the HTTP addresses of a service's copies, separated by commas. The addresses must
+ * have https if the TLS_* settings are set, otherwise http.
  */
 export const httpUrls = (env: NodeJS.ProcessEnv) =>
   makeValidator<URL[]>((text) => {

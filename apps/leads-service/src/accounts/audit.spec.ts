@@ -142,7 +142,7 @@ test('a token that is revoked by many at once is reported once', async () => {
 test('a long log comes 101 at a time, each entry once, also those of one moment; each account sees its own', async () => {
   const { accountId } = await newAccount(service)
   await newImage(service, (await newAccount(service)).accountId)
-  // Ten entries share each time.
+  // Gives up to ten entries the same `created_at`.
   await service.db.query({
     text: `INSERT INTO audit (account_id, created_at, action, target_type, target_id, changes)
       SELECT $1, '2026-01-01'::timestamptz + (n / 10) * interval '1 microsecond', 'user.created', 'user', n, '{}'

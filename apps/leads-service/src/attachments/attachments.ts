@@ -22,8 +22,8 @@ export const ATTACHMENT_COLUMNS = `t.id, t.name, t.file_name, t.file_size, t.con
 type AttachmentRow = Omit<Image, 'url'>
 
 /**
- * Renders the public JSON of an attachment (the lead API, section Attach a file). A download from its `url`
- * needs the bearer token.
+ * Renders the public JSON of an attachment (the lead API, section Attach a file). Downloads from its `url`
+ * need a bearer token.
  */
 const attachmentJson = (row: AttachmentRow, baseUrl: string, reference: string): string =>
   imageJson({ ...row, url: `${baseUrl}/leads/${reference}/attachments/${row.id}` })

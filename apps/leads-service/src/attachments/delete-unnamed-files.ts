@@ -3,21 +3,21 @@ import { type Database, type Logger, type Pruned, statement } from '@leadwire/se
 import type { FilesService } from './files-service'
 
 /**
- * The age in seconds from which a file without a record is deleted. An hour is safe, because a gateway stores
- * a file and writes its record in the same request, which ends within 6 minutes.
+ * The minimum age of a file that is deleted because it has no record, in seconds. An hour is safe: a gateway
+ * stores a file and writes its record in the same request, and a request ends within 6 minutes.
  */
 const UNNAMED_FOR_S = 3600
 const BATCH_PAUSE_MS = 100
 const DELETED_AT_MOST = 10_000
 /**
- * Aborted requests leave few files without a record. If more files than `count`, and more than `share` of the
- * listed files, have no record, the database probably does not belong to the file store. No file is then
- * deleted.
+ * The largest plausible number of files without a record: `count`, or the `share` of all listed files,
+ * whichever is more. Aborted requests leave only few such files. A larger number probably means that the
+ * database does not belong to the file store. No file is then deleted.
  */
 const PLAUSIBLE = { count: 100, share: 0.01 }
 
-// Lets one copy work at a time. The transaction exists only to hold the lock. If the process dies,
-// PostgreSQL ends the transaction, and thereby releases the lock.
+// Lets only one copy of the service delete files at a time. The transaction exists only to hold the lock. If
+// the process dies, PostgreSQL ends the transaction, and thereby releases the lock.
 const LOCK = `SELECT pg_try_advisory_xact_lock(hashtextextended('unnamed files', 0)) AS locked`
 const LASTING = 'SET LOCAL idle_in_transaction_session_timeout = 0'
 
@@ -53,8 +53,9 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
 }
 
 /**
- * Deletes stored files that no record names, such as the files of aborted uploads. Lists files until it has
- * found 10,000 files without a record, and only then deletes them. One copy works at a time.
+ * Deletes stored files that no record names, such as the files of aborted uploads. First lists the stored
+ * files, and stops when 10,000 files without a record are found. Then deletes the files without a record.
+ * Only one copy of the service does so at a time.
  */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.transaction(async (tx) => {

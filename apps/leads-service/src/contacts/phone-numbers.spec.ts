@@ -127,7 +127,7 @@ test.each<[field: string, ...links: string[]]>([
     `0${unseen}20 7946${unseen}0958${unseen}`,
     ONE,
   ]),
-  // No number.
+  // Fields that contain no telephone number.
   ['999', '999'],
   ['118 500', '118500'],
   ['+44 999', '44999'],

@@ -8,10 +8,10 @@ import {
 } from 'libphonenumber-js/core'
 import metadata from 'libphonenumber-js/min/metadata'
 
-// A link contains a number's calling code, not its country, and several countries may share a code (+44 has
-// four). Finding the country took a tenth of leads-service's processor time for creates. With one country
-// for each code, the library skips that search, and reads a number by the rules of the code's first
-// country.
+// Keeps only the first country of each calling code. A link contains the calling code of a number, but not
+// its country, and several countries may share a code (+44 has four). Finding the country took a tenth of the
+// processor time that leads-service needs for creates. With one country for each code, the library skips this
+// search, and reads a number by the rules of that country.
 const { country_calling_codes: countriesByCode } = metadata
 const MAIN_COUNTRIES = Object.entries(countriesByCode).map(([code, [main]]) => [code, [main as CountryCode]])
 const METADATA: MetadataJson = { ...metadata, country_calling_codes: Object.fromEntries(MAIN_COUNTRIES) }
@@ -20,15 +20,16 @@ interface Phone {
   /** A tel: link (RFC 3966), with the extension. */
   link: string
   /**
-   * The number in E.164 form without its extension, the same for every spelling. For a field that contains no
-   * number, the digits of the field.
+   * The number in E.164 form, without its extension. All spellings of a number have the same key. If the
+   * field contains no number, the key is the digits of the field.
    */
   key: string
 }
 
 export const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text)
 
-// In Unicode, the ten digits of a script are consecutive.
+// In Unicode, the ten digits of a script are consecutive, so the value of a digit is its distance from the
+// script's zero.
 const asciiDigit = (digit: string): string => {
   const code = digit.codePointAt(0)!
   let zero = code
@@ -37,8 +38,8 @@ const asciiDigit = (digit: string): string => {
 }
 
 /**
- * Returns a text with ASCII digits and plus signs, with full stops for raised dots between digits, and
- * without invisible characters.
+ * Returns a text without invisible characters, with ASCII digits and ASCII plus signs, and with a full stop
+ * in place of each raised dot between digits.
  */
 export const asciiDigits = (text: string): string =>
   isAscii(text)
@@ -49,9 +50,9 @@ export const asciiDigits = (text: string): string =>
         .replace(/(?<=\d)[·•](?=\d)/g, '.')
         .replace(/[＋﹢]/g, '+')
 
-// Does not require a valid number, because Ofcom's numbers for drama are invalid and must pass. Checks the
-// length of British numbers here, because the library considers a British number without its area code
-// possible. A shorter number must be valid, such as Childline's 0800 1111.
+// Accepts a possible number even if it is not valid, because Ofcom's numbers for drama are not valid. Checks
+// the length of a British number here, because the library considers a British number without its area code
+// possible. A British number of another length must be valid, such as Childline's 0800 1111.
 const isPlausible = (number: PhoneNumber): boolean =>
   number.countryCallingCode === '44'
     ? /^[1-35789]\d{8,9}$/.test(number.nationalNumber) || number.isValid()
@@ -73,7 +74,7 @@ const search = (text: string): NumberFound[] =>
 // such a comma or semicolon.
 const SECOND_NUMBER = /[,;](?=\s*[+(]*\d(?:[\s().-]*\d){6})/g
 
-// The library also does not separate two numbers if only spaces are between them. This pattern recognises
+// The library does not separate two numbers that have only spaces between them. This pattern recognises
 // British numbers by their length.
 const AMONG_DIGITS = /(?<!\d)0(?:[\s()-]*\d){9,10}(?!\d)/g
 
@@ -103,7 +104,7 @@ const findNumbers = (text: string): NumberFound[] => {
 const GAP = '[\\s().-]*'
 const INTERNATIONAL = /(?:\+[\s().+0-]*|(?<!\d)00[\s().+0-]*|(?<!\d)(?:0[\s().-]*)?44)[\s\d().-]*/g
 const DOUBLED_PREFIX = new RegExp(`^(?:\\+${GAP}(?:\\+|00)|00${GAP}[+0])[\\s().+0-]*`)
-// Without a prefix, only the British code is recognised.
+// Without a prefix (`+` or `00`), only the British code 44 is recognised.
 const CODE = `(?:\\+|00)${GAP}(${Object.keys(countriesByCode).join('|')})|(44)`
 const DOUBLED_CODE = new RegExp(`^(?:${CODE})${GAP}(?:0${GAP})?(?:00${GAP}|(?=\\1\\2))`)
 const ZERO_BEFORE_CODE = new RegExp(`^(?:\\+${GAP}0${GAP}|0${GAP}(?=44))`)
@@ -121,8 +122,8 @@ const listReadings = (text: string): string[] => {
 }
 
 /**
- * Rates how well a text reads as telephone numbers. A foreign number counts half unless it is valid,
- * because its length proves little.
+ * Rates how well a text reads as telephone numbers. A foreign number that is not valid counts half, because
+ * its length proves little.
  */
 const rateReading = (text: string): number => {
   const ratings = findNumbers(text).map(({ number }) =>
@@ -131,8 +132,9 @@ const rateReading = (text: string): number => {
   return ratings.reduce((sum, rating) => sum + rating, 0)
 }
 
-// Chooses the longest of the readings with the best rating. A repeated code may be an area code, as in
-// +46 46 12 34 56. The 0 after a plus sign may be part of a national number, as in +020 7946 0958 (London).
+// Chooses the reading with the best rating. If several readings have this rating, chooses the longest.
+// Shortening a text may be wrong: in +46 46 12 34 56 the second 46 is an area code, and +020 7946 0958 is a
+// national number (London) after a plus sign.
 const chooseReading = (written: string): string => {
   const readings = listReadings(written.replace(DOUBLED_PREFIX, '+'))
   if (readings.length === 1 && readings[0] === written) return written
@@ -148,8 +150,8 @@ const WITH_FRACTION = /^(\d+)[.,]0+$/
 const SCIENTIFIC = /^(\d)[.,](\d+)e\+?(\d+)$/i
 
 /**
- * Restores a number that a spreadsheet has reformatted. Returns an empty text if the spreadsheet has
- * rounded the number, and any other text unchanged.
+ * Restores a number that a spreadsheet has reformatted. Returns an empty text if the spreadsheet has rounded
+ * the number. Returns any other text unchanged.
  */
 const restoreNumber = (text: string): string => {
   const [, whole] = WITH_FRACTION.exec(text) ?? []
@@ -172,8 +174,8 @@ export const phoneNumbers = (field: string): [Phone, ...Phone[]] => {
 
 /**
  * Returns the keys of the numbers in a field. `link` is the stored link of the field. If the field is a
- * single number, takes the key from the link. Otherwise, or if the link has no plus sign, reads the field
- * again: such a link may be from a release that did not find the number.
+ * single number and the link has a plus sign, takes the key from the link. Otherwise reads the field again,
+ * because a link without a plus sign may be from a release that did not find the number.
  */
 export const phoneKeys = (field: string, link: string): string[] =>
   ONE.test(field) && link.startsWith('tel:+')

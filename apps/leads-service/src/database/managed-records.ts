@@ -16,7 +16,10 @@ export interface Change<Message> {
   action: `${string}.${string}`
   /** The fields that the audit log shows. If none of these fields changes, nothing is logged. */
   logged: (keyof Message & string)[]
-  /** SQL assignments. Their parameters are the ids, followed by `values`. */
+  /**
+   * SQL assignments. Their first parameters are the id of the account and the id of the record. `values`
+   * follow. If the record is an account, there is only one id.
+   */
   set: string
   values?: unknown[]
   /** Throws if the record may not be changed. */

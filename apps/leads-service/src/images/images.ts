@@ -16,8 +16,8 @@ const IMAGE = recordMapper(Image, 'm', { without: ['url'] })
 export const IMAGE_COLUMNS = `${IMAGE.columns}, m.key`
 
 /**
- * Reads an image from a row. The url of the image is `assetsUrl`, which has no trailing slash, followed by
- * `/` and a key such as images/UUID.png.
+ * Reads an image from a row. The URL of the image consists of `assetsUrl`, `/` and the key, such as
+ * images/UUID.png. `assetsUrl` has no trailing slash.
  */
 export const readImage = (row: Row, assetsUrl: string): Image => ({
   ...IMAGE.read(row),

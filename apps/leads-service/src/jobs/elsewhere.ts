@@ -24,8 +24,8 @@ export const databaseTime = async (db: Transaction): Promise<string> =>
   (await db.query<{ at: string }>({ text: 'SELECT clock_timestamp() AS at' }))[0]!.at
 
 /**
- * Returns SQL that claims the jobs that have been due for longest. A claim is a lease: if a process dies,
- * another process continues the job. Each step of a job may therefore run twice.
+ * Returns SQL that claims the jobs that have been due for longest. A claim is a lease of 30 seconds: if the
+ * process dies, another process then continues the job. Each step of a job may therefore run twice.
  */
 export const claimDue = (table: string, atOnce: number, returning: string) => `
   UPDATE ${table} job SET due_at = clock_timestamp() + interval '30 seconds'
@@ -36,9 +36,10 @@ export const claimDue = (table: string, atOnce: number, returning: string) => `
   RETURNING ${returning}`
 
 /**
- * Deletes the next rows of a table. First deletes the stored files that these rows name. If the deletion of a
- * file fails, the rows remain, so that the next call finds the files again. `condition` may use the
- * parameters $1, which is the account, and $2. Resolves with whether there were any rows.
+ * Deletes the next rows of a table that meet `condition`, at most `limit`. First deletes the stored files
+ * that these rows name. If the deletion of a file fails, the rows remain, so that the next call finds the
+ * files again. `condition` may use $1, which is the account, and $2. Resolves with whether there were any
+ * rows.
  */
 export const removeFiles = async (
   { database, deleteFiles }: Elsewhere,

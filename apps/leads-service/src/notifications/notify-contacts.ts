@@ -6,10 +6,10 @@ const find = statement<{ id: number; accountName: string; contactEmail: string }
   WHERE id = ANY ($1::bigint[]) AND contact_email IS NOT NULL`
 
 /**
- * Makes a round that notifies the contacts of accounts with failing endpoints. An endpoint is failing if all
- * its attempts have failed for 24 hours. A round reads one page of failing endpoints, and resolves with
- * whether there may be more. webhook-service ignores repeated notifications, also from other copies of this
- * service.
+ * Makes the function that runs a round. A round notifies the contacts of accounts with failing endpoints. An
+ * endpoint is failing if all its attempts have failed for 24 hours. A round reads one page of failing
+ * endpoints, and resolves with whether there may be more. webhook-service ignores repeated notifications,
+ * also from other copies of this service.
  */
 export const createNotifyContacts = (deps: { database: Database; webhooks: WebhooksServiceClient }) => {
   const { database, webhooks } = deps

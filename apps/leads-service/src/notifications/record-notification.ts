@@ -29,7 +29,7 @@ export const recordNotification = async (
     entryId?: number
     /**
      * The invitation that the notification changes or cancels. Absent in the first notification of an
-     * invitation, whose `eventId` becomes the id of the invitation.
+     * invitation. The `eventId` of this first notification becomes the id of the invitation.
      */
     invitationId?: string
     sequence?: number

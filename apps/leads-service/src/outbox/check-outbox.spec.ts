@@ -167,7 +167,8 @@ const messageIds = async () => {
 }
 
 /**
- * Runs `checks` checks. Expects that the consumer then has stored `count` events, and the outbox is empty.
+ * Runs `checks` checks. Expects that the consumer has then stored `count` events, and that the outbox is
+ * empty.
  */
 const heals = async (count: number, checks = 2) => {
   for (let at = 0; at < checks; at += 1) {

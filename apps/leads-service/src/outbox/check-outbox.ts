@@ -21,7 +21,7 @@
  * - due → refused: webhook-service has refused the event. refused → due: `retry-refused-events.ts`.
  * - due → fresh: the event is published again. The checks of an event follow after 10 s, 10 s, 30 s,
  *   and then every minute.
- * - due → due: webhook-service or JetStream does not answer, or the stream has no room. The next round
+ * - due → due: webhook-service or JetStream does not respond, or the stream has no room. The next round
  *   tries again.
  * - any → gone: the lead is erased, or the account is deleted.
  *
@@ -133,7 +133,9 @@ const findRoom = async ({ hasStreamRoom, failures }: CheckOutboxDeps): Promise<b
   }
 }
 
-/** Publishes events again, as far as possible now. Resolves with whether all events are published. */
+/**
+ * Publishes events again, but none if the stream has no room. Resolves with whether all events are published.
+ */
 const publishAgain = async (
   tx: OpenTransaction,
   eventIds: string[],
@@ -160,10 +162,10 @@ const publishAgain = async (
 
 /**
  * Checks the events that are due: deletes stored events, marks refused events, and publishes all others
- * again. Rejects, and changes nothing, if webhook-service does not answer.
+ * again. Rejects, and changes nothing, if webhook-service does not respond.
  *
- * After a crash between a publication and the commit, the event is published once more. webhook-service
- * drops the repetition by its event id.
+ * After a crash between a publication and the commit, the event is published once more. webhook-service drops
+ * the repetition by its event id.
  */
 export const checkOutbox = (deps: CheckOutboxDeps): Promise<Round> =>
   deps.database.transaction(async (tx) => {

@@ -11,7 +11,7 @@ const unlessMissing = (error: unknown): undefined => {
 }
 
 /**
- * Returns how many messages a consumer has still to deliver. Returns 0 for a missing consumer, which
+ * Returns how many messages a consumer still has to deliver. Returns 0 for a missing consumer, which
  * webhook-service will create.
  */
 const countUndelivered = async ({ consumers }: JetStreamManager, name: string): Promise<number> => {
@@ -20,9 +20,9 @@ const countUndelivered = async ({ consumers }: JetStreamManager, name: string): 
 }
 
 /**
- * Makes a function that returns whether undelivered messages fill less than half of the stream. A full
- * stream drops its oldest messages, so publishing more would push out messages that webhook-service has
- * still to receive. Rejects while NATS is unavailable.
+ * Makes a function that returns whether undelivered messages fill at most half of the stream. A full stream
+ * drops its oldest messages, so publishing more would push out messages that webhook-service has not received
+ * yet. Rejects while NATS is unavailable.
  */
 export const createHasStreamRoom = (connection: NatsConnection) => async (): Promise<boolean> => {
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: TIMEOUT_MS })

@@ -30,7 +30,10 @@ interface Backlog {
   waitingAge: number
 }
 
-/** Adds the durations of publishing to the metrics. */
+/**
+ * Adds a histogram of the time to publish an event to the metrics. Returns the function that records such a
+ * time.
+ */
 export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
   const seconds = new Histogram({
     name: 'leadwire_publish_seconds',

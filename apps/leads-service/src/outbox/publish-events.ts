@@ -148,7 +148,8 @@ export const createPublisher = (
       inFlight.add(publishing)
     },
     /**
-     * Resolves when no publication from memory is in flight. The check of the outbox publishes what failed.
+     * Resolves when no publication from memory is in flight. The check of the outbox publishes the events
+     * that failed.
      */
     finish: async (): Promise<void> => void (await Promise.all(inFlight)),
   }

@@ -37,7 +37,7 @@ interface Change {
   accountId: number
   lead: ChangedLead
   type: Exclude<EventType, 'lead.created'>
-  /** A time of PostgreSQL's clock. */
+  /** The time of the change by PostgreSQL's clock. */
   at: string
   /** JSON text. */
   data: string

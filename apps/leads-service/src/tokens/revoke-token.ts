@@ -18,8 +18,8 @@ const revokeAll = statement<{ id: number; revokedAt: string }>('revoke-created-t
 const listDescendants = async (tx: OpenTransaction, accountId: number, tokenId: number) => {
   const found: number[] = []
   let creators = [tokenId]
-  // Runs one statement for each generation. PostgreSQL would overestimate the rows of a recursive statement,
-  // and therefore compile it (JIT), which takes five seconds.
+  // Runs one statement for each generation, instead of one recursive statement. PostgreSQL would overestimate
+  // the rows of a recursive statement, and therefore compile the statement (JIT), which takes five seconds.
   while (creators.length > 0) {
     const rows = await listCreated(tx, accountId, creators)
     creators = rows.map(({ id }) => id)
@@ -58,10 +58,10 @@ const revokeCreated = async (
 }
 
 /**
- * Revokes a token permanently, and the calendars with an expiry that it created. Gateways may accept the
- * token for another half second, because they cache tokens. With `cascade`, also revokes all tokens that the
- * token created, directly or through other tokens, and all calendars that any of these tokens created, with
- * or without an expiry. Throws not_found.
+ * Revokes a token permanently. Also revokes the calendars that the token created and that have an expiry.
+ * Gateways may accept the token for another half second, because they cache tokens. With `cascade`, also
+ * revokes all tokens that the token created, directly or through other tokens, and all calendars that any of
+ * these tokens created, with or without an expiry. Throws not_found.
  */
 export const revokeToken: Operation<'revokeToken'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {

@@ -20,8 +20,8 @@ export const DESCRIPTION_LENGTH = 10_000
 
 /**
  * The maximum size of a whole form in bytes, so no field of a form is longer. A field with this maximum is
- * never refused for its length, because a refusal would lose the lead. A longer text than a lead can store is
- * truncated later.
+ * never refused for its length, because a refusal would lose the lead. A text that is longer than a lead can
+ * store is truncated later.
  */
 const ANY_LENGTH = 64 * 1024
 

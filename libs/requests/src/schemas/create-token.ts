@@ -6,7 +6,6 @@ import { describe, enumeration, id, instant, optional, text } from '../validatio
 import { labelField } from '../validation/messages'
 import { isLeadField } from './capture-form'
 
-/** The scopes of a publishable token. */
 export const PUBLISHABLE_SCOPES: readonly Scope[] = ['leads:create']
 
 const SCOPES_WORDS =

@@ -13,10 +13,8 @@ const filters = {
   ),
 }
 
-/** The filters of notifications. */
 export const NotificationFilters = partial(filters)
 
-/** The filters of deliveries. */
 export const DeliveryFilters = partial({
   endpoint_id: id('Only deliveries to the webhook endpoint with this ID.', 1),
   ...filters,

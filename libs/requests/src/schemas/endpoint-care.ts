@@ -90,7 +90,7 @@ export const ReplayWebhookEndpoint = partial(
 
 const isReadable = (value: unknown): value is string => typeof value === 'string' && isInstant(value)
 
-/** Lists the errors of a range that ends before it begins. */
+/** Lists the errors of the ranges of a replay. A range must end after it begins. */
 export const listReplayErrors: ListErrors = ({
   after_sequence: after = 0,
   until_sequence: until,

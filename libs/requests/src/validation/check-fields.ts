@@ -99,8 +99,8 @@ const normaliseText = (text: string, { format, enum: words }: TSchema): string =
 /** In a form all values are texts, and a list with one value looks like a single value. */
 type Source = 'json' | 'form'
 
-// Converts a value that represents the type exactly. Leaves any other value as it is, and the check reports
-// it.
+// Converts a value that represents the type exactly. Leaves any other value unchanged, so that the check
+// refuses this value.
 const convert = (value: unknown, type: string, schema: TSchema): unknown => {
   const text = typeof value === 'string' ? value.trim() : undefined
   if (type === 'boolean') {
@@ -128,7 +128,7 @@ const normaliseArray = (schema: TSchema, given: unknown, source: Source): unknow
   return cut(value, schema['maxItems']).map((item) => normalise(schema['items'], item, source))
 }
 
-/** The maximum number of unknown fields that are reported. Enough to show the mistake. */
+/** The maximum number of unknown fields that are reported. 20 fields are enough to show the mistake. */
 const MAX_UNKNOWN = 20
 
 /** Returns fields that a schema does not have, at most MAX_UNKNOWN of them. */
@@ -149,8 +149,8 @@ const normaliseObject = (schema: TSchema, value: unknown, source: Source): unkno
     const field = normalise(properties[name]!, given[name], source)
     if (field !== undefined) fields[name] = field
   }
-  // Keeps unknown fields, so that the check refuses them. If they were dropped, a filter would select more
-  // than the client meant.
+  // Keeps unknown fields, so that the check refuses them. If unknown fields of a filter were dropped, the
+  // filter would select more than the client meant.
   if (schema['additionalProperties'] === false)
     return { ...fields, ...Object.fromEntries(listUnknownFields(given, properties)) }
   return fields
@@ -169,7 +169,8 @@ export const normalise = (schema: TSchema, given: unknown, source: Source): unkn
   const isRepeated = source === 'form' && type !== 'array' && Array.isArray(given)
   const value = isRepeated && given.every((one) => typeof one === 'string') ? given.at(-1) : given
   if (isEmpty(value)) {
-    // The form on `/docs` also sends empty fields. An empty `filter` must not remove the stored filter.
+    // The form on `/docs` also sends empty fields. An empty object of a form is therefore ignored. An empty
+    // `filter`, for example, must not remove the stored filter.
     const isClearing = value !== undefined && !(source === 'form' && type === 'object')
     return types?.includes('null') && isClearing ? null : undefined
   }
@@ -192,7 +193,7 @@ const findPath = ({ instancePath, keyword, params }: ErrorObject): string => {
 const groupErrors = (found: ErrorObject[], source: ErrorSource): FieldErrors => {
   const byField = new Map<string, ErrorObject[]>()
   for (const error of found) {
-    // Skipped, because the error of the key itself gives the reason.
+    // Skips this error, because the error of the key itself gives the reason.
     if (error.keyword === 'propertyNames') continue
     const field = findPath(error)
     const known = byField.get(field)

@@ -4,7 +4,8 @@ import { ServiceError } from '@leadwire/service-kit/runtime'
 export const INVALID_CURSOR = 'is invalid. Send the next_cursor of a response unchanged.'
 
 /**
- * Encodes the place where a list continues, as `next_cursor` in base64url. Clients send it back unchanged.
+ * Encodes the place at which a list continues, in base64url. The result is a `next_cursor`, which clients
+ * send back unchanged.
  */
 export const encodeCursor = (place: string | number): string =>
   Buffer.from(String(place)).toString('base64url')
@@ -15,7 +16,10 @@ export const decodeCursor = (cursor: string): string => {
   return encodeCursor(place) === cursor ? place : ''
 }
 
-/** Returns the parts of a place. Throws invalid for a cursor of another list. */
+/**
+ * Returns the parts of a decoded cursor (`place`), which `pattern` captures. Throws invalid for the cursor of
+ * another list, which does not match `pattern`.
+ */
 export const splitPlace = (place: string, pattern: RegExp): string[] => {
   const parts = pattern.exec(place)
   if (!parts) throw ServiceError.invalid({ cursor: [`The cursor ${INVALID_CURSOR}`] })
@@ -23,8 +27,8 @@ export const splitPlace = (place: string, pattern: RegExp): string[] => {
 }
 
 /**
- * Returns the id that a decoded cursor consists of. Returns undefined without a cursor. Throws invalid
- * for any other place.
+ * Returns the id that a decoded cursor (`place`) consists of. Returns undefined if there is no cursor. Throws
+ * invalid if `place` is not an id.
  */
 export const readPlaceId = (place: string | undefined): number | undefined =>
   place === undefined ? undefined : Number(splitPlace(place, /^([1-9]\d{0,14})$/)[0])

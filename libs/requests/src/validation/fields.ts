@@ -1,23 +1,26 @@
 import { type ObjectOptions, type TProperties, type TSchema, type TUnsafe, Type } from '@sinclair/typebox'
 
-/** Documents a field. The form on `/docs` is filled in with the example, or left empty without one. */
+/**
+ * Returns the documentation of a field. The form on `/docs` shows the example as the value of the field.
+ * Without an example, the field is empty.
+ */
 export const describe = (description?: string, example?: unknown) => ({
   ...(description !== undefined && { description }),
   ...(example !== undefined && { examples: [example] }),
 })
 
-/** A text. `minLength` and `maxLength` count code points. */
+/** Makes the schema of a text. `minLength` and `maxLength` count code points. */
 export const text = (
   description?: string,
   example?: string,
   rules: { minLength?: number; maxLength?: number; format?: string } = {},
 ) => Type.String({ maxLength: 255, ...rules, ...describe(description, example) })
 
-/** A time in ISO 8601 with an offset. */
+/** Makes the schema of a time in ISO 8601 with an offset. */
 export const instant = (description: string, example = '2026-11-21T09:30:00Z') =>
   text(description, example, { format: 'instant' })
 
-/** A whole number that JSON carries without loss. */
+/** Makes the schema of a whole number that JSON carries without loss. */
 export const integer = (
   description: string,
   example?: number,
@@ -26,18 +29,18 @@ export const integer = (
 
 export const id = (description: string, example?: number) => integer(description, example, { minimum: 1 })
 
-/** A text that is one of `words`. */
+/** Makes the schema of a text that is one of `words`. */
 export const enumeration = <const Words extends readonly string[]>(
   words: Words,
   description?: string,
   example?: Words[number],
 ) => Type.Unsafe<Words[number]>({ type: 'string', enum: words, ...describe(description, example) })
 
-/** An `enumeration` that becomes a component of the OpenAPI document, named by its title. */
+/** Makes an `enumeration` that becomes a component of the OpenAPI document, named by its title. */
 export const namedWord = <const Words extends readonly string[]>(title: string, words: Words) =>
   Type.Unsafe<Words[number]>({ type: 'string', enum: words, title })
 
-/** An object whose fields are all optional. */
+/** Makes the schema of an object whose fields are all optional. */
 export const partial = <Fields extends TProperties>(fields: Fields, options: ObjectOptions = {}) =>
   Type.Partial(Type.Object(fields), options)
 

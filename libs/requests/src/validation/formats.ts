@@ -21,8 +21,8 @@ import { FIRST_YEAR, isInstant, LAST_YEAR, parseLocalInstant, readPastInstant } 
 import { IP_PATTERN } from './ip-pattern'
 
 /**
- * The longest e-mail address that is parsed. The time to normalise an address grows with the square of its
- * length: a body full of accents would take a minute.
+ * The maximum length of an e-mail address that is parsed. The time to normalise an address grows with the
+ * square of its length: an address as long as a body, and full of accents, would take a minute.
  */
 const LONGEST_READ = 4096
 
@@ -61,7 +61,7 @@ export const FORMATS: Record<string, Format> = {
     normalise: oneLine,
     isValid: (text) => /\p{Nd}/u.test(text),
     message: 'format is invalid. Use a telephone number with at least one digit.',
-    // Digits of other scripts are valid too.
+    // Digits of other scripts are valid, too.
     schema: { pattern: '[0-9٠-٩۰-۹０-９]' },
   },
   postcode: {

@@ -1,8 +1,8 @@
-/** A token of RFC 9110, 5.6.2. */
+/** Matches a header name: a token of RFC 9110, 5.6.2. */
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-// Headers that each attempt sets (the lead API, section Delivery), headers that describe the body, and
-// headers that control the connection (RFC 9110, 7.6.1).
+// Headers that an endpoint may not add: headers that each attempt sets (the lead API, section Delivery),
+// headers that describe the body, and headers that control the connection (RFC 9110, 7.6.1).
 const RESERVED = new Set([
   'content-type',
   'content-length',

@@ -6,21 +6,22 @@ export const isInstant = (text: string): boolean =>
   /^(?!0000)\d{4}-/.test(text) && whenValid(() => Temporal.Instant.from(text)) !== undefined
 
 /**
- * Returns an instant in UTC, truncated to microseconds. PostgreSQL would round the last instant of the year
- * 9999 to the year 10000.
+ * Returns an instant in UTC, truncated to microseconds. PostgreSQL would round instead, which would move the
+ * last instant of the year 9999 to the year 10000.
  */
 export const truncateInstant = (instant: string): string =>
   Temporal.Instant.from(instant).round({ smallestUnit: 'microsecond', roundingMode: 'trunc' }).toString()
 
-// A year outside this range is a typing error.
+// A year outside this range counts as a typing error.
 export const FIRST_YEAR = 1900
 export const LAST_YEAR = 2199
 
 const LOCAL_MINUTE = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
 /**
- * Parses `dd/mm/yyyy hh:mm` (the lead API, section Schedule Appointment). Returns the instant in UTC.
- * Undefined for a time that does not exist.
+ * Parses `dd/mm/yyyy hh:mm` (the lead API, section Schedule Appointment). Returns the instant in UTC. Returns
+ * undefined for a time that does not exist, for a year outside FIRST_YEAR to LAST_YEAR, and for any other
+ * text.
  */
 export const parseLocalInstant = (text: string, timeZone: string): string | undefined => {
   if (!LOCAL_MINUTE.test(text)) return undefined
@@ -51,7 +52,8 @@ const parseAnyInstant = (text: string, timeZone: string): Temporal.Instant | und
 
 /**
  * Parses a time in the past. Returns the instant in UTC with microseconds. `timeZone` is the zone of times
- * without an offset. Undefined for a time in the future, for a year before 1900, and for any other text.
+ * without an offset. Returns undefined for a time in the future, for a year before 1900, and for any other
+ * text.
  */
 export const readPastInstant = (text: string, timeZone: string): string | undefined => {
   const instant = parseAnyInstant(text, timeZone)

@@ -4,7 +4,7 @@ const IPV4 = `(${OCTET}[.]){3}${OCTET}`
 const GROUP = '[0-9A-Fa-f]{1,4}'
 const LAST_32_BITS = `(${GROUP}:${GROUP}|${IPV4})`
 
-/** Matches at most `count` groups. */
+/** Returns a pattern that matches at most `count` groups. */
 const upTo = (count: number) => `((${GROUP}:){0,${count - 1}}${GROUP})?`
 
 // The grammar of RFC 3986, 3.2.2.

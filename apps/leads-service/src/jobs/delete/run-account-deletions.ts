@@ -3,7 +3,7 @@ import { lockProgress } from '../search/write-terms'
 
 /** The maximum number of leads that one transaction removes. */
 const LEADS = 100
-/** The maximum number of imports that one round removes. Each has at most 10,000 errors. */
+/** The maximum number of imports that one round removes. Each import has at most 10,000 stored errors. */
 const IMPORTS = 10
 /** The maximum number of rows that one statement deletes. */
 const ROWS = 500
@@ -18,8 +18,8 @@ const FIND_LEADS = `SELECT id, number, reference FROM leads WHERE account_id = $
 const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2)'
 
 /**
- * The statements that delete leads and the records of leads, in an order that the foreign keys allow. A new
- * table needs a new statement. Attachments are deleted earlier, with their files.
+ * The statements that delete leads and their records, in an order that the foreign keys allow. A new table of
+ * records needs a new statement here. Attachments are deleted earlier, with their files.
  */
 const DELETE_LEADS = [
   // Must run before the leads are deleted, because it finds the terms by the attributes of the leads.
@@ -40,7 +40,7 @@ const COUNT = 'UPDATE account_deletions SET removed_leads = removed_leads + $2 W
 
 const OF_ACCOUNT = 'account_id = $1'
 
-/** Tables in which an account may have many rows. They are deleted in batches. */
+/** Tables in which an account may have many rows. These rows are deleted in batches. */
 const LARGE_TABLES: [table: string, condition: string][] = [
   ['idempotency_keys', 'token_id = ANY (ARRAY (SELECT id FROM tokens WHERE account_id = $1))'],
   ['audit', OF_ACCOUNT],
@@ -98,8 +98,8 @@ const removeBatch = async (deps: Elsewhere, accountId: number): Promise<void> =>
     const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY (${batch})) RETURNING 1`
     if ((await deps.database.query({ text, values })).length === ROWS) return
   }
-  // Comes after the outbox is empty. Otherwise an event could still be published, and webhook-service would
-  // store the event after it has removed the account.
+  // Called only when the outbox has no event of the account. Otherwise an event could still be published, and
+  // webhook-service would store the event after it has removed the account.
   const { done } = await deps.webhooks.removeAccount({ accountId })
   if (!done) return
   await deps.database.transaction(async (tx) => {

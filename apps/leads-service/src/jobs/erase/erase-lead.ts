@@ -26,8 +26,9 @@ interface LockedLead extends ChangedLead {
   now: string
 }
 
-// FOR UPDATE also blocks transactions that only add a record to the lead (`lock-lead.ts`). The lock gives the
-// transaction its id, and the clock is read afterwards. change-horizon.ts relies on this order.
+// FOR UPDATE also blocks transactions that only add a record to the lead (`lock-lead.ts`). Locking the row
+// gives this transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on
+// this order.
 const lockLead = statement<LockedLead>('lock-lead-to-erase')`
   SELECT id, erased_at IS NOT NULL AS erased, greatest(clock_timestamp(), updated_at) AS now, ${CHANGED_LEAD}
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
@@ -47,7 +48,7 @@ const emptied = (record: TObject): string[] =>
 
 /**
  * The statements that erase personal data in this service's database. `TAKE_EVENTS` and `ERASE_IMPORT_ROWS`
- * below erase the outbox and the rows of imports. A new place of personal data needs a new statement.
+ * below erase the outbox and the rows of imports. Personal data in a new table needs a new statement.
  * Numbers, references, times, prices and enumerated values (status, referrer, type) stay.
  */
 const ERASED_ROWS = {
@@ -57,7 +58,7 @@ const ERASED_ROWS = {
       SELECT a.key || ':' || a.value FROM leads, json_each_text(attributes) a WHERE account_id = $1 AND id = $2
     ))`,
   customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
-  // Clears the external id, which another lead may then take.
+  // Also clears the external id, so that another lead may use the id.
   lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL,
     duplicate_of_id = NULL, status_before_duplicate = NULL WHERE account_id = $1 AND id = $2`,
   quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,
@@ -71,7 +72,8 @@ const ERASED_ROWS = {
       FROM json_array_elements(changes) AS c
     )
     WHERE ${OF_LEAD}`,
-  // Keeps the rows, by which the job finds the files in the object store. The job deletes files and rows.
+  // Keeps the rows, because the job (`run-erasures.ts`) needs them to find the files in the object store. The
+  // job then deletes both the files and the rows.
   attachments: `UPDATE attachments SET name = '', file_name = '' WHERE ${OF_LEAD}`,
   search_terms: `DELETE FROM lead_search WHERE account_id = $1 AND number = ${selectLeadColumn('number')}`,
   idempotency_answers: `

@@ -43,7 +43,10 @@ afterAll(async () => {
 
 const STORED_AT = '2026-11-21T09:30:05.123456Z'
 
-/** Erases a lead. Resolves with the id of its event and a function that returns its receipt. */
+/**
+ * Erases a lead. Resolves with the id of the event `lead.erased`, the receipt (`erased`), a function that
+ * retrieves the receipt again, and a function that changes the stored erasure.
+ */
 const eraseLead = async () => {
   const { leads, db } = service
   const { accountId } = await newAccount(service)

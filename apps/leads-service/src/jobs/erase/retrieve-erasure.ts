@@ -7,7 +7,7 @@ interface ReceiptRow {
   status: string
   requested_at: string
   finished_at: string | null
-  /** JSON. */
+  /** JSON of ErasedPlace[] (`run-erasures.ts`). */
   erased: string
   /** The id of the event `lead.erased`. */
   event_id: string
@@ -55,22 +55,23 @@ const findReceivers = async (
   accountId: number,
   { event_id: eventId, finished_at }: ReceiptRow,
 ): Promise<Receivers> => {
-  // The job publishes the event at the end, so there are normally no deliveries yet.
+  // The job publishes `lead.erased` at the end of the erasure, so before the end there are normally no
+  // deliveries.
   if (finished_at === null) return { receivers: null, receivers_unavailable: null }
   try {
     const found = await webhooks.listEventReceivers({ accountId, eventId })
     const receivers = found.stored ? found.receivers.map(renderReceiver) : null
     return { receivers, receivers_unavailable: null }
   } catch (error) {
-    // Still shows the rest of the receipt, which needs no other service.
+    // If webhook-service fails, still shows the rest of the receipt, which needs no other service.
     if (!(error instanceof ServiceError)) throw error
     return { receivers: null, receivers_unavailable: UNAVAILABLE }
   }
 }
 
 /**
- * Returns the receipt of a lead's erasure. Throws not_found, also for a lead whose erasure was never
- * requested.
+ * Returns the receipt of a lead's erasure. Throws not_found if there is no such lead, or if its erasure was
+ * never requested.
  */
 export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { accountId, reference }) => {
   const values = [accountId, reference, deps.backupRetentionDays ?? null]
@@ -78,10 +79,10 @@ export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { acco
   if (!row)
     throw new ServiceError('not_found', 'No erasure of a lead with this reference has been requested.')
   const { imports_until, stream_until, backups_until } = row
-  // Lists where erased data may remain. None of this data can be read through the service. The file of an
-  // import is deleted when the import ends, within a day. The times do not cover the WAL and the pages of
-  // tables of the running PostgreSQL. They keep old data until PostgreSQL overwrites it, which has no time
-  // limit.
+  // Lists where erased data may remain, and until when. None of this data can be read through the service. An
+  // import ends within a day, and then its file is deleted. The list does not cover the running PostgreSQL:
+  // its WAL and the pages of its tables keep old data until PostgreSQL overwrites the data, which may be at
+  // any later time.
   const remains = [
     ...(imports_until ? [{ where: 'imports', until: imports_until }] : []),
     ...(stream_until ? [{ where: 'stream', until: stream_until }] : []),

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-/** A store that can be taken away. */
+/** Makes a store that a test can make unavailable. */
 const store = <Result>(respond: () => Result) => {
   let isAway = false
   return {
@@ -61,7 +61,7 @@ test('messages count as erased only when each of them was deleted, whichever sto
 
   expect(await runRound({ eventsAway: true })).toMatchObject({ webhook_events: null, messages: null })
   expect(await runRound({ streamAway: true })).toMatchObject({ webhook_events: 1, messages: null })
-  // The events are erased, but only webhook-service knows which messages are left.
+  // The events are erased, but only webhook-service knows which messages the stream still has.
   expect(await runRound({ eventsAway: true })).toMatchObject({ webhook_events: 1, messages: null })
   expect(await runRound({})).toMatchObject({ webhook_events: 1, messages: 1 })
 })

@@ -1,15 +1,18 @@
 /*
- * The job of an erasure. `eraseLead` has emptied the rows of this service's database. The job erases the
- * data in the other stores (`PLACES`): files, the events of webhook-service, and messages of the stream.
+ * The job of an erasure. `eraseLead` has emptied the rows of this service's database. The job erases the data
+ * in the other stores: files, the events of webhook-service, and messages of the stream.
  *
- * Each round claims a few erasures and visits all places of each erasure. The step for a place either
- * reports how much it has erased in total, or is repeated in the next round because there is more to do.
- * The events that the erasure itself caused are published in this order:
+ * Each round claims a few erasures, and runs the steps of each erasure (`PLACES`). A step either reports how
+ * much data it has erased in total, or is repeated in the next round because there is more to do. The erasure
+ * itself also causes events, which are published in this order:
  *
- * 1. `eraseLead` parks `lead.erased` and the events of cancelled appointments and callbacks.
- * 2. The events of cancellations are released when webhook-service has erased the lead's other events.
- * 3. `lead.erased` is released when the events of cancellations are published, so that it is normally the
- *    lead's last event. The erasure is finished when all places are erased, too.
+ * 1. `eraseLead` parks `lead.erased` and the events of cancelled appointments and callbacks: they are in the
+ *    outbox, but are not published.
+ * 2. The job releases the events of cancellations when webhook-service has erased the lead's other events.
+ * 3. The job releases `lead.erased` when the events of cancellations are published, so that `lead.erased` is
+ *    normally the lead's last event.
+ *
+ * The erasure is finished when all steps have reported and `lead.erased` is released.
  */
 import { LEADS_STREAM_CONFIG } from '@leadwire/contracts'
 import { type EventMessage, type Round, statement } from '@leadwire/service-kit'
@@ -20,9 +23,10 @@ const AT_ONCE = 10
 /** The maximum number of attached files that one batch deletes. */
 const FILES = 50
 /**
- * After this time, in seconds, the events that were being published when the lead was erased have normally
- * reached webhook-service. webhook-service then stores a tombstone for each missing event. If the event
- * arrives even later, the tombstone makes webhook-service drop the event.
+ * How long events are normally in flight, in seconds. Events that were being published when the lead was
+ * erased have normally reached webhook-service after this time. webhook-service then stores a tombstone for
+ * each missing event. If the event still arrives later, webhook-service finds the tombstone and drops the
+ * event.
  */
 const IN_FLIGHT_S = 15
 
@@ -36,7 +40,7 @@ const claim = statement<ClaimedRow>('claim-erasures')`${claimDue(
 
 const STREAM_MAX_AGE_S = LEADS_STREAM_CONFIG.max_age / 1_000_000_000
 
-// When the erasure is finished, also deletes the list of events.
+// When the erasure is finished, also empties the list of events.
 const record = statement('record-erasure')`
   UPDATE erasures SET places = $3, stream_until = $4::timestamptz + interval '${STREAM_MAX_AGE_S} seconds',
     finished_at = CASE WHEN $5 THEN clock_timestamp() END, events = CASE WHEN $5 THEN '[]' ELSE events END,
@@ -81,11 +85,14 @@ interface Job extends Omit<ClaimedRow, 'places' | 'events'> {
   eventIds: string[]
   /** The events of cancellations, which are not erased. */
   keptEventIds: string[]
-  /** The known messages in the stream. */
+  /** The messages of the lead in the stream that are known so far. */
   messages: EventMessage[]
-  /** Whether `messages` is complete. Only an erasure of all events in this round makes it so. */
+  /**
+   * Whether `messages` is complete. `eraseEvents` sets this value when no event is missing and no attempt is
+   * in flight.
+   */
   areAllMessagesKnown: boolean
-  /** When webhook-service stored the newest event whose position in the stream is unknown. */
+  /** The creation time of the newest event whose position in the stream is unknown. */
   unplacedAt: string | null
 }
 
@@ -107,8 +114,8 @@ const findPlace = ({ places }: Job, what: string): ErasedPlace => places.find((p
 const areEventsErased = (job: Job): boolean => findPlace(job, 'webhook_events').erased_at !== null
 
 /**
- * Erases the data in one store, and may be repeated. Resolves with undefined while there is more to do, and
- * then with the total counts of erased data.
+ * Erases the data in one store. May be repeated. Resolves with the total counts of erased data, or with
+ * undefined while there is more to do.
  */
 type Erase = (job: Job, deps: Elsewhere) => Promise<number[] | undefined>
 
@@ -123,10 +130,11 @@ const eraseFiles: Erase = async (job, deps) => {
   return [job.places.find(({ what }) => what === 'attachments')?.count ?? 0]
 }
 
-// While an event is in flight, resolves with undefined, so that the next round tries again: webhook-service
+// Resolves with undefined while an event is in flight, so that the next round tries again: webhook-service
 // learns the event's messages in the stream only when the event arrives. After `IN_FLIGHT_S`, webhook-service
-// stores a tombstone instead. If the event arrives later, webhook-service drops it and deletes its message.
-// Also waits for attempts in flight, so that `lead.erased` is not sent before they end.
+// stores a tombstone for the event instead. If the event arrives later, webhook-service drops the event and
+// deletes its message. Also resolves with undefined while attempts are in flight, so that `lead.erased` is
+// not sent before these attempts end.
 const eraseEvents: Erase = async (job, { webhooks }) => {
   const erased = await webhooks.eraseLeadEvents({
     accountId: job.accountId,
@@ -143,10 +151,10 @@ const eraseEvents: Erase = async (job, { webhooks }) => {
 }
 
 const eraseMessages: Erase = async (job, { deleteMessage }) => {
-  // webhook-service may report a message twice: for webhooks and for notifications.
+  // webhook-service may report a message twice: once for webhooks and once for notifications.
   const unique = new Map(job.messages.map((message) => [`${message.eventId}:${message.sequence}`, message]))
   for (const message of unique.values()) await deleteMessage(message)
-  // Not finished until the events are erased, because only then all messages are known.
+  // Resolves with undefined until the events are erased, because only then all messages are known.
   return job.areAllMessagesKnown ? [unique.size] : undefined
 }
 

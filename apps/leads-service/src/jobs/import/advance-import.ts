@@ -46,8 +46,8 @@ interface RowError {
 }
 
 /**
- * Drops the source of each row that would exceed MAX_KEPT_BYTES. Returns the new size of all rows that the
- * import stores, in bytes.
+ * Drops the source of each row that does not fit into MAX_KEPT_BYTES. Returns the new size of all rows that
+ * the import stores, in bytes.
  */
 const limitSources = (errors: RowError[], keptBytes: number): number => {
   let bytes = keptBytes
@@ -77,8 +77,8 @@ const advance = async (
 ): Promise<AdvanceImportResponse> => {
   const { accountId, importId, claimId } = request.claim!
   const [claimed] = await select(tx, accountId, importId, claimId, request.from)
-  // Another process has claimed or moved the import. A call that is repeated because its response was lost is
-  // refused, too, because the first call has moved the import.
+  // No row is found if another process has claimed or moved the import. A call that is repeated because its
+  // response was lost is refused, too, because the first call has moved the import.
   if (!claimed) throw new ServiceError('conflict', 'Another process is working on the import.')
   if (claimed.state !== 'running') return { running: false }
   const { rows, to, columns, delimiter, failure } = request

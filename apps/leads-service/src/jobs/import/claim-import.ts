@@ -7,10 +7,10 @@ export const CLAIM = "interval '15 seconds'"
 
 type ClaimedRow = ImportClaim & Visitor & { ignoredColumns: { name: string; did_you_mean: string | null }[] }
 
-// Claims only the oldest import of an account, so that each account has one import in progress. Of the oldest
-// imports of all accounts, claims the one whose last claim ended first, so that accounts alternate. The
-// imports of a suspended account wait, as its deliveries do. The exception is an import that has ended or is
-// older than 24 hours, because only its file must still be deleted.
+// Claims only the oldest import of an account, so that each account has one import in progress. If several
+// accounts have imports, claims the import whose last claim ended first, so that accounts alternate. The
+// imports of a suspended account wait, as its deliveries do. But an import that has ended, or is older than
+// 24 hours, is claimed even if its account is suspended, because only its file must still be deleted.
 const claimNext = statement<ClaimedRow>('claim-import')`
   UPDATE imports t SET claim_id = $1, claimed_until = clock_timestamp() + ${CLAIM},
     state = CASE WHEN isopen AND expired THEN 'failed' WHEN isopen THEN 'running' ELSE t.state END,

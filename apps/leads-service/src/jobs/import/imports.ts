@@ -67,8 +67,8 @@ export const listFailedRows: Operation<'listFailedRows'> = async ({ database }, 
 }
 
 /**
- * Cancels an import. The leads that it has created stay, and no further lead is created. Does not change an
- * import that has already ended. Throws not_found.
+ * Cancels an import. The leads that the import has created stay, and no further lead is created. Does not
+ * change an import that has already ended. Throws not_found.
  */
 export const cancelImport: Operation<'cancelImport'> = async (deps, { accountId, importId }) => {
   const cancelled = await deps.database.transaction(async (tx) => {

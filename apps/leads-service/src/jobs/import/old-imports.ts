@@ -1,6 +1,6 @@
 import type { Pruned, Transaction } from '@leadwire/service-kit'
 
-// Small, because the deletion of an import also deletes its errors, which may be 10,000 rows.
+// The batch is small, because the deletion of an import also deletes its errors, which may be 10,000 rows.
 const BATCH = 10
 
 const DELETE_RESOLVED = `

@@ -14,7 +14,7 @@ export interface ReconcileDeps {
 }
 
 /**
- * A stage of the check. Each call checks a batch, and returns its last position as `after`, or undefined if
+ * A stage of the check. Each call checks a batch. `after` is the last position of the batch, or undefined if
  * the stage is finished. The caller stores `findings`.
  */
 export type Stage = (
@@ -30,9 +30,9 @@ export type Stage = (
 const LEADS = 500
 const ACCOUNTS = 1000
 /**
- * The maximum number of leads that a check reads after the last reconciled lead of an account. The limit is
- * needed because a lead whose event is still in the outbox keeps all later leads from becoming reconciled, so
- * that each check reads these leads again.
+ * The maximum number of leads that a check reads after the last reconciled lead of an account. A lead whose
+ * event is still in the outbox keeps all later leads from becoming reconciled. Without the limit, each check
+ * would read all these leads again.
  */
 const AHEAD = 10_000
 
@@ -44,9 +44,10 @@ const nextAccounts = statement<CheckedAccount>('accounts-to-reconcile')`
   ORDER BY a.id LIMIT ${ACCOUNTS}`
 
 // Reads leads and the outbox in one snapshot, so an event that is not in the outbox is either stored by
-// webhook-service or lost. Numbers have no gaps, and leads are never deleted, so a gap is an error. Only a
-// `young` lead, which is less than a day old, keeps later leads from becoming reconciled while its event
-// waits. The stage `outbox` reports an older waiting event anyway.
+// webhook-service or lost. Numbers have no gaps, and leads are never deleted, so a missing number is an
+// error. A `young` lead is less than a day old. While the event of a young lead waits in the outbox, later
+// leads do not become reconciled. An older lead does not hold up later leads, because the stage `outbox`
+// reports its waiting event anyway.
 const select = statement<LeadRow>('leads-to-reconcile')`
   SELECT s.account_id AS "accountId", n.number AS "leadNumber", l.reference AS "leadReference", l.event_id AS "eventId",
     coalesce(l.created_at, (SELECT greatest(last_lead_at, created_at) FROM accounts WHERE id = s.account_id)) AS since,
@@ -140,7 +141,7 @@ export const checkSpans = async ({ database, webhooks }: ReconcileDeps, spans: S
   }
 }
 
-/** Returns the leads of an account that a check reads. */
+/** Returns the range of an account's leads that a check reads. */
 const findSpan = ({ id: accountId, leadCount, reconciled }: CheckedAccount, full: boolean): Span =>
   full
     ? { accountId, after: 0, last: leadCount }
@@ -188,7 +189,7 @@ export const checkLeads: Stage = async (deps, { accountId, full, cursor }) => {
   const end = spans.at(-1)
   const isEnd = !isFull && accounts.length < ACCOUNTS
   return {
-    // With `full`, the stages that read events count their deliveries, so they are not counted here.
+    // With `full`, the stages that read events count the deliveries, so this stage does not.
     counts: full ? counts : { ...deliveries, ...counts },
     after: isEnd || !end ? undefined : `${end.accountId} ${end.last}`,
   }

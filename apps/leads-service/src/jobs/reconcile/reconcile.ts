@@ -11,7 +11,7 @@ import { checkLeads, checkSpans, type ReconcileDeps, type Stage } from './check-
 import { buildFindingKey, keepFindings, parseFindings } from './unexplained'
 
 /**
- * The age in seconds from which a waiting event is a finding. By then webhook-service has normally stored the
+ * A waiting event becomes a finding at this age, in seconds. By then webhook-service has normally stored the
  * event, even if the first check of the outbox, after ten seconds, had to publish the event again.
  */
 const GRACE_S = 30
@@ -24,7 +24,8 @@ const stored =
   async ({ webhooks }, { accountId, full, cursor: { after } }) =>
     what === 'events' && !full ? {} : webhooks.check({ next: { what, notifications, accountId, after } })
 
-// Each part reads an index in its order, oldest first.
+// Returns the SQL of one part of `overdueEvents`. Each part reads an index in the order of the index, oldest
+// first.
 const overdue = (state: string, order: string) => `
   (SELECT 'event_waiting' AS kind, account_id AS "accountId", lead_reference AS "leadReference", event_id AS "eventId",
     created_at AS since, CASE
@@ -36,14 +37,15 @@ const overdue = (state: string, order: string) => `
   ORDER BY ${order} LIMIT ${REPORTED})`
 
 // The first part finds events whose first check is overdue. The first check is due ten seconds after the
-// event's creation, so an event that is GRACE_S old has a check that is overdue by GRACE_S - 10. UNION
-// removes the repetition of an event that two parts find.
+// event's creation, so the check of an event that is GRACE_S old is overdue by GRACE_S - 10. If two parts
+// find the same event, UNION keeps one row.
 const overdueEvents = statement<Unexplained & { eventId: string }>('overdue-events')`
   ${overdue(`next_check_at < now() - interval '${GRACE_S - 10} seconds'`, 'next_check_at')}
   UNION ${overdue('publish_count > 1', 'created_at')}
   UNION ${overdue('next_check_at IS NULL', 'created_at')}`
 
-// Asks webhook-service, because a stored event stays in the outbox until its next check.
+// Asks webhook-service which events it has stored, because a stored event stays in the outbox until its next
+// check.
 const outbox: Stage = async ({ database, webhooks }, { accountId }) => {
   const overdueRows = await overdueEvents(database, accountId ?? null)
   const { storedEventIds } = await webhooks.check({ eventIds: overdueRows.map(({ eventId }) => eventId) })
@@ -61,7 +63,7 @@ const FINISH = `
   UPDATE reconciliation SET started_at = $1, finished_at = clock_timestamp(), claimed_until = clock_timestamp()`
 
 /**
- * Takes the stored findings that the earlier stages of this check have not found again, and deletes the
+ * Reads the stored findings that the earlier stages of this check have not found again, and deletes the
  * findings that no longer hold. Findings about leads and their events may be outside the range of the earlier
  * stages, so this stage checks these leads and events again, at any age. All other findings no longer hold,
  * because the earlier stages would have found them again.
@@ -124,8 +126,8 @@ export const reconcile = async (
   }
 }
 
-// The claim is a lease: if a process dies during a check, another process starts a new check. Two checks at
-// once do no harm.
+// The claim is a lease of 30 seconds: if a process dies during a check, another process then starts a new
+// check. Two checks at once do no harm.
 const RENEW = `UPDATE reconciliation SET claimed_until = clock_timestamp() + interval '30 seconds'`
 
 const renew = statement('renew-reconciliation')`${RENEW}`

@@ -7,7 +7,7 @@ const LIMIT = 20
 
 type Reason = (typeof REASONS)[keyof typeof REASONS]
 
-/** A lead that may be of the same person. */
+/** A lead that may belong to the same person as another lead. */
 export interface Suspect {
   reference: string
   reasons: Reason[]
@@ -28,8 +28,7 @@ export const leadByNumber = (number: string) =>
 
 // For each term, finds the newest leads with the term in one range of the primary key. With `term = …`,
 // PostgreSQL could instead read the whole index on (account_id, number). LIMIT applies before the check of
-// created_at. It drops no lead that is new enough in favour of an older lead, because numbers rise with
-// created_at.
+// created_at. The limit still keeps the newest leads, because created_at rises with the number.
 const select = statement<Row>('find-suspects')`
   SELECT found.number, o.reference, found.marks
   FROM (

@@ -41,14 +41,15 @@ export const indexLeads = async (
   let events: OutboxEvent[] = []
   const state = await database.transaction(async (tx) => {
     tx.send({ text: RELAXED })
-    // Read before `lockProgress`, which fails if the account does not exist. Leads that are committed after
-    // this count are enqueued separately.
+    // Counts the leads before `lockProgress`, because `lockProgress` fails if the account does not exist.
+    // Leads that are committed after this count are indexed in a later round.
     const [account] = await countLeads(tx, accountId)
     if (!account) return 'done'
     const { count } = account
     const progress = await lockProgress(tx, accountId, { skip })
     if (!progress) return 'busy'
-    // A newer release is being rolled out, and indexes the leads.
+    // The stored terms have a newer format, so a newer release is being rolled out. That release indexes the
+    // leads.
     if (progress.format > SEARCH_FORMAT) return 'done'
     const after = progress.format < SEARCH_FORMAT ? 0 : progress.number
     if (after >= count) return 'done'
@@ -63,7 +64,7 @@ export const indexLeads = async (
   return state
 }
 
-// The maximum number of rounds of `catchUp`. They index 20,000 leads, which takes a few seconds.
+// The maximum number of rounds of `catchUp`. These rounds index 20,000 leads, which takes a few seconds.
 const CATCH_UP = 20_000 / BATCH
 
 /** Indexes all remaining leads of an account. Throws unavailable if more than 20,000 leads remain. */

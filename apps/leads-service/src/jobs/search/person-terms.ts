@@ -3,9 +3,9 @@ import { phoneKeys } from '../../contacts/phone-numbers'
 import { fold, keepLettersAndDigits, type Searched } from './search-terms'
 
 /**
- * Leads of one person share person terms. This object maps the first character of a person term to the
- * reason for the suspicion. Searches never find person terms, because no word of a search begins with one of
- * these characters.
+ * Leads of one person share person terms. This object maps the first character of a person term to the reason
+ * why leads that share the term are suspected duplicates. Searches never find person terms, because no word
+ * of a search begins with one of these characters.
  */
 export const REASONS = { '@': 'email', '+': 'phone', '=': 'name_postcode' } as const
 

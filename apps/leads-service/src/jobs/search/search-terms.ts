@@ -71,8 +71,8 @@ const splitIntoWords = (text: string): string[] =>
 const keepDigits = (text: string): string => asciiDigits(text).replace(/\D/g, '')
 
 /**
- * Returns the term that finds a number by its end: `$` and the digits backwards. No other term starts with
- * `$`.
+ * Returns the term that finds a number by its end: `$` and the digits in reverse order. No other term starts
+ * with `$`.
  */
 const reverseDigits = (digits: string): string => `$${[...digits].reverse().join('')}`
 
@@ -115,9 +115,9 @@ export const phoneTerm = (key: string): string => cut(keepDigits(key))
 export type Starts = string[]
 
 /**
- * A word of a search, as alternative lists of starts. A lead matches the word if it matches one of the lists.
- * A lead matches a list if, for each element of the list, one of the lead's terms begins with one of the
- * element's starts.
+ * A word of a search: several lists, of which a lead must match at least one. A lead matches a list if it
+ * matches every element of the list. A lead matches an element if one of the lead's terms begins with one of
+ * the starts in the element.
  */
 export type SearchWord = Starts[][]
 

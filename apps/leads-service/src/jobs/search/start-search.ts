@@ -8,9 +8,9 @@ import { findBehind, type IndexDeps, indexLeads } from './index-leads'
 const PAUSE_FACTOR = 1
 
 /**
- * Starts two loops. The first indexes the committed leads of enqueued accounts, and reports suspected
- * duplicates. This process enqueues the accounts that it writes to. The second loop polls 1,000 accounts
- * every two seconds, and enqueues accounts that a crash or a new format has left behind.
+ * Starts two loops. The first loop indexes the committed leads of enqueued accounts, and reports suspected
+ * duplicates. After a commit, this process enqueues the accounts of the new leads. The second loop polls
+ * 1,000 accounts every two seconds, and enqueues accounts that a crash or a new format has left behind.
  */
 export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger }) => {
   const loops = createLoops(logger)
@@ -23,8 +23,8 @@ export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger })
     // again below, and might never end.
     for (const accountId of [...accounts]) {
       if (loops.signal.aborted) return false
-      // Deleted before the work starts, because leads that are committed during the work must enqueue the
-      // account again.
+      // Deletes the account before the work starts, because leads that are committed during the work must
+      // enqueue the account again.
       accounts.delete(accountId)
       const startedAt = performance.now()
       const state = await indexLeads(deps, accountId, { skip: true }).catch((error: unknown) => {
@@ -57,7 +57,8 @@ export const startSearch = ({ logger, ...deps }: IndexDeps & { logger: Logger })
       wake()
     },
     /**
-     * Resolves when the rounds in flight are over. After the next start, the poll finds the remaining leads.
+     * Stops both loops. Resolves when the rounds in flight have ended. After the next start, the poll finds
+     * the remaining leads.
      */
     stop: (): Promise<void> => loops.stop(),
   }

@@ -17,7 +17,8 @@ const selectLeads = statement<Searched & { number: number; created_at: string }>
 const deleteTerms = statement('delete-terms')`
   DELETE FROM lead_search WHERE account_id = $1 AND number > $2 AND number <= $3`
 
-// Sorted like the index, so that the entries of one page of the index are inserted one after the other.
+// Sorts the rows like the index, so that the entries of one page of the index are inserted one after the
+// other.
 const insertTerms = statement('insert-terms')`
   INSERT INTO lead_search (account_id, term, number)
   SELECT $1, term, number FROM unnest($2::text[], $3::bigint[]) AS made (term, number) ORDER BY term, number`

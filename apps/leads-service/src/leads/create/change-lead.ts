@@ -85,14 +85,17 @@ const describeStored = (lead: Lead, { marked, userId, attributes }: LockedLead):
   }
 }
 
-/** Returns `before` with the values of `asked` in the fields that the request gives (`given`). */
+/**
+ * Returns `before`, but with the values of `asked` in the fields that the request gives. `given` lists the
+ * public names of these fields.
+ */
 const mergeFields = (before: Partial<NewLead>, asked: NewLead, given: string[]): Partial<NewLead> => {
   const names = (Object.keys(before) as (keyof NewLead)[]).filter((name) => given.includes(snakeCase(name)))
   const set = Object.fromEntries(names.map((name) => [name, asked[name]]))
   if ('attributes' in set) set['attributes'] = mergeAttributes(before.attributes, asked.attributes)
   const after: Partial<NewLead> = { ...before, ...set }
-  // A lead with the status `test` is shown as a test lead, even if it is not marked. A request that sends
-  // this `test` back must not mark the lead.
+  // A lead with the status `test` is shown with `test: 1`, even if it is not marked as a test. A request that
+  // sends the shown value back must not mark the lead.
   if (before.status === 'test' && after.status === 'test' && after.test) after.test = before.test ?? false
   return after
 }
@@ -120,8 +123,8 @@ const keepUnsettable = <Part extends object>(built: Part, before: Part): Partial
 }
 
 /**
- * Builds the changed lead. `whole` is the lead after the change, but without its quotes if they do not
- * change.
+ * Builds the changed lead. `whole` is the lead after the change. If the quotes do not change, `whole` has no
+ * quotes.
  */
 const buildChangedLead = async (
   tx: OpenTransaction,
@@ -231,7 +234,7 @@ export const changeLead = async (
   const whole: CreateLead = { ...item, lead: { ...item.lead!, ...after, userId: item.lead!.userId, quotes } }
 
   const refusal = changes.length > 0 ? refuseLead(item, references, limits, whole) : undefined
-  // If-Match counts only if the request is valid otherwise (RFC 9110, 13.2.1).
+  // If-Match counts only if the request is otherwise valid (RFC 9110, 13.2.1).
   const mismatch = refusal ?? matchError(upsert.ifMatch, found.version)
   if (mismatch) return mismatch
   const describeWritten = (shown: Lead, version: number): WrittenLead => ({

@@ -218,7 +218,8 @@ test('maximal leads of one account hold up another one’s for the time of a bat
     waiting -= 1
     return outcomes[0]
   })
-  // The bystander's creates overtake nearly all of the flood.
+  // The bystander creates one lead after the other while the flood waits. The first of these leads must
+  // overtake more than half of the flood.
   const leftBehind: number[] = []
   while (waiting > 0) {
     const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(bystander.accountId)] }))

@@ -59,7 +59,7 @@ const reportFailure = (error: unknown, { accountId: account_id }: CreateLead, { 
   return ServiceError.internal()
 }
 
-/** Writes a batch in one transaction, and publishes its events when it has committed. */
+/** Writes a batch in one transaction. Publishes its events after the commit. */
 const createBatch = async (
   deps: WriteLeadsDeps,
   items: CreateLead[],
@@ -81,8 +81,8 @@ const createBatch = async (
 }
 
 /**
- * Writes each lead of a batch in a separate transaction. Called after a lead has violated a constraint, which
- * has rolled back the whole batch.
+ * Writes each lead of a batch in a separate transaction. Called after an error, such as a violated
+ * constraint, has rolled back the whole batch.
  */
 const createOneByOne = async (
   deps: WriteLeadsDeps,
@@ -104,9 +104,8 @@ const LARGE_BATCH_COST = 300
 /**
  * Creates the leads of each batch in one transaction (the lead API, section Create Lead). A gateway batches
  * the creates that arrive while its previous batch is in flight. This service writes only two small batches
- * and one large batch at a time, so that connections stay free, however many gateways there are. Batches wait
- * in fair queues, in which accounts alternate. In its queue, a batch belongs to the account of its first
- * lead.
+ * and one large batch at a time, so that connections stay free, however many gateways there are. Further
+ * batches wait in fair queues, in which accounts alternate. A batch counts for the account of its first lead.
  */
 export const createLeads = (deps: WriteLeadsDeps) => {
   const runSmall = createTurns(2, deps.meters?.('create'))

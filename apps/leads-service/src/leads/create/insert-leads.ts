@@ -31,7 +31,7 @@ const insertLeadRows = defineInsert<RenderedLead>('leads', [
   ['event_id', 'uuid', ({ event }) => event?.eventId],
   ['created_by_token_id', 'bigint', ({ item }) => item.actor?.tokenId],
   ['created_by_request_id', 'text', ({ item }) => item.actor?.requestId],
-  // The time at which the row is stored. A new lead has the same time as its `updated_at`.
+  // The time at which the row is stored. A new lead has the same time in `updated_at`.
   ['created_at', 'timestamptz', ({ lead }) => lead.updated_at],
   // The creation time that an import gave.
   ['dated_at', 'timestamptz', ({ item, lead }) => item.lead!.createdAt && lead.created_at],

@@ -33,7 +33,7 @@ const lockLeads = statement('lock-leads-by-external-id')`
 /**
  * Locks external ids of an account, and then the leads that have these ids. Until the transaction ends, no
  * other transaction can create a lead with one of the ids, or change one of the leads. Sends the statements
- * without waiting for them.
+ * without waiting for their results.
  */
 export const lockExternalIds = (tx: OpenTransaction, accountId: number, items: CreateLead[]): void => {
   const externalIds = items.flatMap(({ lead }) => lead!.externalId ?? [])
@@ -41,9 +41,9 @@ export const lockExternalIds = (tx: OpenTransaction, accountId: number, items: C
   lockLeads.send(tx, accountId, externalIds)
 }
 
-// `now` becomes `updated_at`, which never goes back, even if the clock does. The lock gives the transaction
-// its id, and the clock is read afterwards. change-horizon.ts relies on this order. An erased lead is never
-// found, because it has no external id.
+// `now` becomes `updated_at`, which never goes back, even if the clock does. Locking the row gives this
+// transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on this order.
+// An erased lead is never found, because it has no external id.
 const find = statement<LockedLead>('find-by-external-id')`
   SELECT l.id, l.number, l.version, l.user_id AS "userId", l.test AS marked, l.attributes,
     (SELECT email FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) AS "userEmail",

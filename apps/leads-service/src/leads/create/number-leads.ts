@@ -14,7 +14,7 @@ export interface Stamp {
   itemIds: number[]
 }
 
-// The cast to float8[] makes the driver read numbers. The driver does not do so for bigint[].
+// The driver reads the elements of float8[] as numbers, but not the elements of bigint[].
 const ids = (table: string, count: string) =>
   `ARRAY (SELECT nextval('${table}_id_seq') FROM generate_series(1, ${count}))::float8[]`
 
@@ -45,7 +45,7 @@ const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
     ${ids('quote_items', 'items')} AS "itemIds"
   FROM numbered`
 
-/** Locks accounts as `numberLeads` does, before the transaction numbers any lead. */
+/** Locks accounts in the same order as `numberLeads`, before the transaction numbers any lead. */
 export const lockAccounts = statement('lock-accounts')`
   SELECT FROM accounts WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
 

@@ -170,7 +170,7 @@ export const refuseLead = (
   whole: CreateLead = item,
 ): ServiceError | undefined => {
   const error = toError({ ...listCountErrors(whole, limits), ...references.listErrors(item) })
-  // The size comes last, because measuring the event needs all its images.
+  // Checks the size last, because the event can be measured only if all its images exist.
   return error ?? toError(listSizeErrors(whole, references, limits))
 }
 

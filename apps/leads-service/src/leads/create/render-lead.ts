@@ -30,8 +30,8 @@ const parseUserAgent = (userAgent: string) => {
   }
 }
 
-// Cached, because a few user agents cause most of the traffic, and parsing a user agent takes some fifty
-// regular expressions.
+// Caches parsed user agents, because a few user agents cause most of the traffic, and parsing a user agent
+// takes some fifty regular expressions.
 const devices = new LRUCache<string, ReturnType<typeof parseUserAgent>>({
   max: 2000,
   memoMethod: parseUserAgent,
@@ -51,7 +51,8 @@ export const buildLead = (
   { findImage }: Pick<LeadReferences, 'findImage'>,
 ): Lead => {
   const asked = lead!
-  // `asked.createdAt` is from another machine, whose clock may be ahead. A time in the future is replaced.
+  // `asked.createdAt` is from another machine, whose clock may be ahead. A time in the future is replaced
+  // with `createdAt`.
   const bornAt = asked.createdAt !== undefined && asked.createdAt < createdAt ? asked.createdAt : createdAt
   let itemAt = 0
   // Each record is one literal. Spreading the fields of the request takes ten times as long.

@@ -75,7 +75,7 @@ const writeUnderKey = async (
 }
 
 /**
- * Creates the lead with an external id, or changes it, and publishes the event. Throws the error of a
+ * Changes the lead that has an external id, or creates this lead. Publishes the event. Throws the error of a
  * refused lead.
  */
 export const upsertLead = async (

@@ -29,7 +29,7 @@ const PERSON = {
   postcode: 'W1A 1AB',
 }
 let others = 0
-/** Returns a lead of another person, except for the given fields. */
+/** Returns the fields of a lead of another person, with the fields in `over` replaced. */
 const stranger = (over: object = {}) => {
   others += 1
   const digits = String(others).padStart(6, '0')

@@ -15,9 +15,9 @@ const select = statement<Row>('lead-of-duplicates')`
   FROM leads WHERE reference = $2 AND account_id = $1`
 
 /**
- * Lists the suspected duplicates of a lead, newest first: leads that may be of the same person, and that were
- * created within the window before or after the lead. Does not find leads that are not indexed yet. Throws
- * not_found.
+ * Lists the suspected duplicates of a lead, newest first: leads that may belong to the same person, and that
+ * were created within the window before or after the lead. Does not find leads that are not indexed yet.
+ * Throws not_found.
  */
 export const listLeadDuplicates: Operation<'listLeadDuplicates'> = (deps, request) =>
   deps.database.transaction(async (tx) => {

@@ -13,7 +13,7 @@ const SHOWN: ReadonlySet<string> = new Set(
   listFields(LeadListItem).flatMap(({ name, personal }) => (personal ? [] : [name])),
 )
 
-// Quotes are compared as encoded messages, because the order of an object's members depends on the object's
+// Compares quotes as encoded messages, because the order of an object's members depends on the object's
 // origin.
 const comparable = (value: unknown): unknown =>
   Array.isArray(value)
@@ -25,7 +25,7 @@ const shownValue = (value: unknown): unknown => (typeof value === 'boolean' ? Nu
 const selectUsers = statement<{ id: number }>('changed-users')`
   SELECT id, email FROM users WHERE account_id = $1 AND id = ANY ($2)`
 
-/** Lists the changed fields of a locked lead. A field that is set to its current value is not changed. */
+/** Lists the changed fields of a locked lead. Leaves out a field that is set to its current value. */
 export const fieldChanges = async (
   tx: Transaction,
   accountId: number,

@@ -79,7 +79,10 @@ test('the tag that a lead is created with changes with each change of it, and wi
   expect(await readTag(accountId, reference)).toBe(changed.etag)
 })
 
-/** Locks a lead's row. `release` first waits until three changes, the maximum for an account, are waiting. */
+/**
+ * Locks a lead's row. `release` first waits until three changes wait for the row. The server runs at most
+ * three calls of an account at once.
+ */
 const heldUntilAllWait = async (reference: string) => {
   const [holder, watcher] = [1, 2].map(() => new Client({ connectionString: service.database.url })) as [
     Client,

@@ -10,9 +10,9 @@ import { isTest, LEAD, requireUnerased } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
 
-// `now` becomes `updated_at`, which never goes back, even if the clock does. The lock gives the transaction
-// its id, and the clock is read afterwards. change-horizon.ts relies on this order. $3 is the e-mail address
-// of the user to assign, or NULL.
+// `now` becomes `updated_at`, which never goes back, even if the clock does. Locking the row gives this
+// transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on this order.
+// $3 is the e-mail address of the user to assign, or NULL.
 export const lockToUpdate = statement<LockedRow>('lock-lead')`
   SELECT ${LEAD.columns}, ${CHANGED_LEAD}, l.user_id, l.test AS marked, l.attributes, l.erased_at IS NOT NULL AS erased,
     greatest(clock_timestamp(), l.updated_at) AS now,
@@ -83,7 +83,7 @@ export const updateLead: Operation<'updateLead'> = (deps, request) =>
     const row = await requireUnerased(tx, lockToUpdate, request, email)
     if (userEmail !== undefined && row.assignee_id === null)
       throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
-    // If-Match counts only if the request is valid otherwise (RFC 9110, 13.2.1).
+    // If-Match counts only if the request is otherwise valid (RFC 9110, 13.2.1).
     const mismatch = matchError(request.ifMatch, row.version)
     if (mismatch) throw mismatch
     const assignee =

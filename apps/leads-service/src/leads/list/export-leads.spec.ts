@@ -127,7 +127,8 @@ describe('with the filters of the list', () => {
     await createLeads(accountId, ['first'], { status: 'sold', referrer: 'Phone' })
     for (let round = 0; round < 21; round += 1) await createLeads(accountId, others, { status: 'sold' })
     await createLeads(accountId, ['last'], { status: 'sold', referrer: 'Phone' })
-    // Adds leads of the same referrer, so that neither index has only the two matches.
+    // Adds leads with the referrer `Phone`, so that neither the index by status nor the index by referrer has
+    // only the two matches.
     await createLeads(accountId, others, { referrer: 'Phone' })
     expect(listNames(await readBatches(accountId, { status: 'sold', referrer: 'Phone' }))).toEqual([
       'first',

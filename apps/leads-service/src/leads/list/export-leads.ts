@@ -31,8 +31,9 @@ const select = statement<Row>('export-leads')`
 const OLDEST_FIRST = leadOrder('created_at')
 
 /**
- * Returns the next batch of an account's leads that match the filters, oldest first. A batch with `nextAfter`
- * may be empty. The last batch has no `nextAfter`. The audit log records an export once, at its first batch.
+ * Returns the next batch of an account's leads that match the filters, oldest first. The last batch is empty
+ * and has no `nextAfter`. A batch with `nextAfter` may be empty, too. The audit log records an export once,
+ * at its first batch.
  */
 export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
   const { database, jsonFormat, actor } = deps

@@ -9,7 +9,7 @@ let service: RunningLeadsService
 let small: { accountId: number; userId: number }
 let large: { accountId: number; userId: number }
 /**
- * An account as large as `small`. It was filled after PostgreSQL had gathered its statistics, so PostgreSQL
+ * An account as large as `small`. It was filled after PostgreSQL had collected its statistics, so PostgreSQL
  * plans for an account without leads.
  */
 let recent: { accountId: number; userId: number }

@@ -254,7 +254,7 @@ test('changes are not shown while a transaction that began before them may still
   expect((await find(accountId, { filters, sort: '-created_at' })).names).toEqual([])
   release.open()
   await slow
-  // `late` was created first, and still comes after `early`.
+  // The change of `late` was committed first, but `late` still comes after `early`.
   expect((await find(accountId, { filters, sort })).names).toEqual(['early', 'late'])
   expect(early!.reference).not.toBe(late!.reference)
 })

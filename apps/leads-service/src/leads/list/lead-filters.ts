@@ -24,7 +24,8 @@ export const listPrefixFilters = ({ attribute, postcode, q = '' }: LeadFilters):
 
 const COLUMNS = { leads: 'postcode COLLATE "C"', lead_search: 'term' }
 
-// The last code point of Unicode.
+// The last code point of Unicode. A prefix followed by this code point sorts after all values with the
+// prefix.
 const LAST = '\u{10ffff}'
 
 /**

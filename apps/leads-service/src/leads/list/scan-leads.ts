@@ -127,8 +127,8 @@ const chooseReading = ({ filters, order }: Scan, narrow: PrefixFilter | undefine
 }
 
 /**
- * Returns the SQL after FROM, which reads leads as `l`. By prefix and by attribute, the subquery `found`
- * first selects the numbers of the leads.
+ * Returns the SQL after FROM, which reads leads as `l`. If the scan reads by prefix or by attribute, the
+ * subquery `found` first selects the numbers of the leads.
  */
 const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
   // OFFSET 0 keeps PostgreSQL from reading the leads before `found`.
@@ -147,7 +147,7 @@ const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
  * Returns the condition that a lead has a value, and a number in a range. Only the column's own index has the
  * order of these pairs, so PostgreSQL must use this index. With a plain equality, PostgreSQL could use any
  * index in the order of numbers. PostgreSQL did so in an account of 10^7 leads, nearly all of which had
- * another value. The statement read past all these leads, for 8 s and then until a timeout.
+ * another value. The statement read past all these leads: first it took 8 s, and later it timed out.
  */
 const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
   const key = at(value)

@@ -10,8 +10,8 @@ export const LIMIT = 100
 const findLead = statement<{ id: number; reference: string }>('find-lead-of-records')`
   SELECT id, reference FROM leads WHERE reference = $2 AND account_id = $1`
 
-// PostgreSQL plans for a lead with few records. Without this setting, it would read and sort all records of a
-// lead (seen with 120 records).
+// PostgreSQL plans for a lead with few records. Without this setting, PostgreSQL would read and sort all
+// records of a lead (seen with 120 records).
 export const SETTING = 'SET LOCAL enable_sort = off'
 
 /**
@@ -24,8 +24,9 @@ export const selectRecords = (table: string, columns: string): string => `
   ORDER BY t.id DESC LIMIT ${LIMIT + 1}`
 
 /**
- * Makes an operation that lists records of a lead, newest first: a JSON array of the records with ids below
- * `before`. The parameters of `select` are the account, the lead and `before`. Throws not_found.
+ * Makes an operation that lists records of a lead, newest first. The operation returns a JSON array of the
+ * records with ids below `before`, at most LIMIT of them. The parameters of `select` are the account, the
+ * lead and `before`. Throws not_found.
  */
 export const listRecords = <Row extends { id: number }, Asked extends ListAppointmentsRequest>(
   what: string,

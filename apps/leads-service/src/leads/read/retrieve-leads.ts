@@ -28,7 +28,7 @@ const selectLeads = statement<Row>('load-leads')`
 
 type Row = { ord: number; accountId: number; id: number; version: number; body: string | null }
 
-// Replaces a malformed reference, which PostgreSQL would not accept. No lead has this reference.
+// Replaces a malformed reference, which PostgreSQL would not accept. No lead has the replacement.
 const NO_REFERENCE = '00000000-0000-0000-0000-000000000000'
 
 /**
@@ -45,7 +45,7 @@ export const loadLeads = async (
   const accountIds = asked.map(({ accountId }) => accountId)
   const rows = await selectLeads(db, accountIds, references, jsonFormat)
   const others = rows.filter(({ body }) => body === null)
-  // A Map, because several requests may name the same lead.
+  // Uses a Map, because several requests may name the same lead.
   const leads = await leadsFromColumns(db, new Map(others.map((row) => [row.id, row])), assetsUrl)
   const tagged: (TaggedLead | undefined)[] = asked.map(() => undefined)
   for (const { ord, id, version, body } of rows)
