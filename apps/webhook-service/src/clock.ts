@@ -4,7 +4,10 @@ export interface Clock {
   now(): Date
 }
 
-/** Renders a time as ISO 8601 with six decimals, as PostgreSQL renders its times. */
+/**
+ * Renders a time in ISO 8601 with six decimals of a second, the format of times that are read from
+ * PostgreSQL.
+ */
 export const microseconds = (instant: Date): string => instant.toISOString().replace('Z', '000Z')
 
 export const READ_CLOCK_EVERY_MS = 5000
@@ -15,9 +18,9 @@ const readClock = statement<{ ms: number }>('read-clock')`
 
 /**
  * Creates a clock that shows the time of the database, so that a machine whose clock is fast starts no
- * attempt early. `read` takes a new sample of the database's time. A sample is too low by the time that the
- * response took, so the clock uses the highest of the last six samples. The clock may lag behind the database
- * by the time of the fastest response, but is never ahead of the database.
+ * attempt early. `read` takes a new sample of the database's time. A sample is too low by the duration of its
+ * response. So the clock uses the highest of the last six samples. The clock may lag behind the database by
+ * the duration of the fastest response, but is never ahead of the database.
  */
 export const createDatabaseClock = async (database: Transaction) => {
   /** A sample is the time of the database minus the local monotonic time when the response arrived. */

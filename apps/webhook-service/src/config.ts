@@ -4,7 +4,7 @@ import { mailSender, mailTarget } from './notifications/mail-settings'
 
 const DAY_MS = 24 * 3_600_000
 
-// A number without a unit is in seconds.
+// Reads a duration or `off`. A number without a unit is in seconds.
 const disableAfter = settings.makeValidator<number>((text) =>
   text === 'off' ? Number.POSITIVE_INFINITY : settings.parseDuration(/^\d+$/.test(text) ? `${text}s` : text),
 )
@@ -13,7 +13,7 @@ const durations = settings.makeValidator<number[]>((text) => text.split(',').map
 
 const allowedHosts = settings.makeListValidator(isAllowable, 'a host name, address or CIDR range')
 
-/** Reads WEBHOOK_PROXY. The error does not repeat the value, because it may contain a password. */
+/** Reads WEBHOOK_PROXY. The error does not repeat the URL, because the URL may contain a password. */
 const proxyUrl = settings.makeValidator<URL | undefined>((text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isBare = url && /^https?:$/.test(url.protocol) && `${url.pathname}${url.search}${url.hash}` === '/'
@@ -34,7 +34,10 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     WEBHOOK_PROXY: proxyUrl({ default: undefined as URL | undefined }),
     WEBHOOK_CONCURRENCY: settings.count({ default: 512 }),
     WEBHOOK_ENDPOINT_CONCURRENCY: settings.count({ default: 16 }),
-    /** An endpoint is disabled when all its attempts have failed for this long. Infinity: never. */
+    /**
+     * An endpoint is disabled when all its attempts have failed for this long. Infinity: no endpoint is
+     * disabled.
+     */
     WEBHOOK_DISABLE_AFTER: disableAfter({ default: Number.POSITIVE_INFINITY }),
     WEBHOOK_ENDPOINTS_PER_ACCOUNT: settings.count({ default: 100 }),
     /** How long delivered and cancelled deliveries are kept, with their attempts and events. */
@@ -42,7 +45,10 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     /** How long exhausted deliveries and samples are kept. */
     EXHAUSTED_RETENTION: settings.retention({ default: 90 * DAY_MS }),
     IDEMPOTENCY_RETENTION: settings.retention({ default: DAY_MS }),
-    /** The maximum number of e-mails to a user in an hour. A digest lists the further notifications. */
+    /**
+     * The maximum number of e-mails to one user in an hour. A digest lists the notifications beyond this
+     * number.
+     */
     NOTIFICATIONS_PER_HOUR: settings.count({ default: 20, max: 1_000_000 }),
     SMTP_URL: mailTarget(),
     SMTP_CA_FILE: settings.caFile({

@@ -1,12 +1,12 @@
 import { Delivery } from '@leadwire/contracts'
 import type { OpenTransaction } from '@leadwire/service-kit'
 
-// An open delivery is pending, held or cancelled, depending on the current state of its endpoint. When an
-// endpoint changes, the column `status` of its open deliveries is updated later
-// (`endpoints/state/sync-deliveries.ts`). So statements that show, count or find a status must also read the
-// endpoint. In this file, `alias` is the SQL alias of the endpoint's row.
+// A delivery is open while its column `status` is pending or held. The current status of an open delivery is
+// pending, held or cancelled, depending on the state of its endpoint. After a change of the endpoint, the
+// column is updated with a delay (`endpoints/state/sync-deliveries.ts`). So statements that show, count or
+// find a status must also read the endpoint. In this file, `alias` is the SQL alias of the endpoint's row.
 
-/** SQL: the status of an open delivery of an endpoint. */
+/** SQL: the current status of an open delivery of an endpoint. */
 export const renderOpenStatus = (alias: string) =>
   `CASE WHEN ${alias}.deleted_at IS NOT NULL THEN 'cancelled' WHEN ${alias}.enabled THEN 'pending' ELSE 'held' END`
 
@@ -35,7 +35,8 @@ export const toMs = (instant: string) => `floor(extract(epoch FROM ${instant}) *
 /**
  * SQL: whether a delivery has no valid claim. `claimMs` is SQL for the length of a claim in milliseconds. If
  * PostgreSQL's clock has gone back, earlier claims end too late. A claim is therefore not valid if it ends
- * more than a minute after a new claim would end. Uses now(), which does not change within a transaction.
+ * more than a minute after a new claim would end. The expression uses now(), which does not change within a
+ * transaction.
  */
 export const isUnclaimed = (claimMs: string) =>
   `(claimed_until IS NULL OR claimed_until NOT BETWEEN now() AND now() + (${claimMs} + 60000) * interval '1 ms')`
@@ -53,9 +54,9 @@ export const NEWEST_FIRST = 'ORDER BY status DESC, id DESC'
 export const HIGHEST_ID = String(Number.MAX_SAFE_INTEGER)
 
 /**
- * Makes the following statements of the transaction read ranges in the order of their index. Otherwise
- * PostgreSQL, which assumes that each endpoint has an average number of deliveries, would read and sort a
- * whole range to return its first rows.
+ * Makes the following statements of the transaction read ranges in the order of their index. PostgreSQL
+ * assumes that each endpoint has an average number of deliveries. Without these settings, it would read and
+ * sort a whole range to return its first rows.
  */
 export const readInOrder = (tx: OpenTransaction): void => {
   tx.send({ text: 'SET LOCAL enable_sort = off' })
@@ -64,8 +65,8 @@ export const readInOrder = (tx: OpenTransaction): void => {
 
 /**
  * SQL: the first key of the rows that were created at `:since` or later. Finds the key by binary search,
- * because keys rise with `created_at` and an index on `created_at` would slow down every insert. If a probed
- * key does not exist, the next existing key is probed.
+ * because keys rise with `created_at`. An index on `created_at` would slow down every insert. If a probed key
+ * does not exist, the next existing key is probed.
  */
 export const findFirstCreatedSince = (key: 'id' | 'number', table: string, condition = 'true') => `
   WITH RECURSIVE search AS (
@@ -89,7 +90,7 @@ export const STATUSES = ['pending', 'held', 'delivered', 'exhausted', 'cancelled
  */
 export const ENDED = ['delivered', 'exhausted']
 
-/** SQL: whether a manual attempt is scheduled. */
+/** SQL: whether a manual attempt is scheduled, and the endpoint receives deliveries now. */
 export const hasManualAttempt = (alias: string) => `(manual_at IS NOT NULL AND ${isReceiving(alias)})`
 
 /** SQL: the status to show for a delivery of the endpoint `p`. */

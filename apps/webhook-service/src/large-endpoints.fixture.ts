@@ -30,7 +30,7 @@ export const buildDependencies = (database: Database, over: Partial<Dependencies
   ...over,
 })
 
-// Creates one logged event for each delivery, one second apart. The newest event is from now.
+// Creates one logged event for each delivery. The events are one second apart, and the newest is created now.
 const FILL = `
   WITH made AS MATERIALIZED (
     SELECT gen_random_uuid() AS event_id, gen_random_uuid() AS lead_reference, n FROM generate_series(1, $4::int) n

@@ -18,15 +18,18 @@ export interface Dependencies {
   /** The reason why the egress guard refuses the URL of the request. */
   refusal?: string | undefined
   deleteMessages: (eventIds: string[]) => Promise<void>
-  /** An endpoint is disabled when all its attempts have failed for this long. Infinity: never. */
+  /**
+   * An endpoint is disabled when all its attempts have failed for this long. Infinity: no endpoint is
+   * disabled.
+   */
   disableAfterMs: number
-  /** The shortest time that events and deliveries are kept. Infinity: they are never removed. */
+  /** The shortest time that events and deliveries are kept. Infinity: no event or delivery is removed. */
   keptMs: number
   /** The longest pause between two scheduled attempts of a delivery. */
   longestPauseMs: number
   /** The length of a claim in milliseconds, for each kind of delivery. */
   claimMs: { webhooks: number; notifications: number }
-  /** Starts a round of a loop at once. In an operation, the round starts after the commit. */
+  /** Starts a round of a loop at once. If an operation calls `wake`, the round starts after the commit. */
   wake: (loop: Loop) => void
 }
 

@@ -140,8 +140,9 @@ export const openDoors = async (shared: { nats?: TestNats } = {}) => {
     event: newEvent,
     rows,
     /**
-     * Waits for three polls. A due delivery that was not attempted by then will not be attempted. To detect a
-     * poll, inserts a due delivery of account 0, which only a poll can find, and waits for its attempt.
+     * Waits for three polls. A due delivery that was not attempted by then will not be attempted. Each poll
+     * is detected by a due delivery of account 0: only a poll can find this delivery, so its attempt proves
+     * the poll.
      */
     polls: async () => {
       const ofAccount0 = `endpoint_id IN (SELECT id FROM endpoints WHERE account_id = 0)`
@@ -176,7 +177,10 @@ export const openDoors = async (shared: { nats?: TestNats } = {}) => {
         await rows('DELETE FROM endpoints WHERE account_id = 0')
       }
     },
-    /** Publishes events until JetStream has stored them. Sends no message ids, so duplicates are stored. */
+    /**
+     * Publishes events, and repeats each event until JetStream has stored it. Sends no message ids, so
+     * JetStream stores duplicates.
+     */
     publish: async (...events: Event[]) => {
       const js = jetstream(connection)
       const send = (event: Event) =>

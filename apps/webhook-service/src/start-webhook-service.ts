@@ -53,7 +53,7 @@ import { createPruneEvents } from './removal/prune-events'
 import { webhooksService } from './webhooks-service'
 
 /**
- * `resetFutureAttempts` never changes attempts that are due within this time. An earlier
+ * `resetFutureAttempts` never changes attempts that are due within this time, because an earlier
  * `WEBHOOK_RETRY_SCHEDULE` with longer pauses may have scheduled them.
  */
 const SHORTEST_RESET_MS = 3_600_000
@@ -66,8 +66,8 @@ const SHORTEST_RESET_MS = 3_600_000
 const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.POSITIVE_INFINITY }
 
 /**
- * Starts the service. The lifecycle stops its parts in reverse order: first it takes no more events, then it
- * starts no more attempts, and then it accepts no more calls.
+ * Starts the service. The lifecycle stops the parts of the service in reverse order: first the service takes
+ * no more events, then it starts no more attempts, and then it accepts no more calls.
  *
  * Specs may replace `clock` (the clock of the database), `sync` (a round of the loop that updates the
  * deliveries of changed endpoints) and `idlePollMs` (the longest pause between two polls).

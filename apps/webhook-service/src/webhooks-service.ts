@@ -49,8 +49,8 @@ export const webhooksService = (
     draining,
   }: { checkUrl: (url: string) => Promise<string | undefined>; logs: LogWatch; draining: AbortSignal },
 ): WebhooksServiceImplementation => {
-  // If `response`, the codec of the response, is given, the operation runs once for each Idempotency-Key.
-  // `changes` names the database that the operation changes.
+  // `response` is the codec of the response. If it is given, the operation runs only once for each
+  // Idempotency-Key. `changes` names the database that the operation changes.
   const serve =
     <Request extends object, Response>(
       run: (dependencies: Dependencies, request: Request) => Promise<Response>,
@@ -89,7 +89,7 @@ export const webhooksService = (
   // the first call.
   const serveTest = async (request: TestWebhookEndpointRequest, context: CallContext) => {
     const { delivery: stored, filter } = await storeSample(request, context)
-    // A slow receiver must not delay other calls of the account.
+    // Lets other calls of the account start, because a slow receiver must not delay them.
     const { leavePlace } = context as BoundContext
     leavePlace()
     const database = dependencies.database.until(context.signal)

@@ -4,7 +4,10 @@ import { DELIVERY_COLUMNS, readDelivery } from '../delivery-sql'
 import type { Operation } from '../operation'
 import { readAttempts } from './retrieve-delivery'
 
-/** The limits of an export. They keep it within one gRPC message. */
+/**
+ * The limits of an export, which keep the export within one gRPC message. They apply to webhooks and to
+ * notifications separately.
+ */
 const EVENTS = 100
 const DELIVERIES = 500
 const BODY_BYTES = 8_000_000
@@ -52,7 +55,7 @@ const renderNotification = (body: Buffer): string => {
 
 /**
  * Exports the newest events and notifications of a lead with their deliveries and attempts. `complete` is
- * false if the export does not contain all of them.
+ * false if a limit has left out a part.
  */
 export const exportLeadEvents: Operation<'exportLeadEvents'> = async (
   { database, notifications },

@@ -7,7 +7,7 @@ const PER_PAGE = 20
 const PER_CURSOR_PAGE = 100
 const MAX_COUNT = 10_000
 
-/** Counts matching deliveries, up to one more than `MAX_COUNT`. */
+/** Counts matching deliveries. Stops counting at `MAX_COUNT + 1`. */
 const count = async (tx: Transaction, scan: Scan): Promise<number> => {
   const { text, values } = buildMatchingQuery(scan, MAX_COUNT + 1)
   const [row] = await tx.query<{ count: number }>({
@@ -20,7 +20,7 @@ const count = async (tx: Transaction, scan: Scan): Promise<number> => {
 const selectById = statement('deliveries-by-id')`
   SELECT ${DELIVERY_COLUMNS} FROM deliveries WHERE id = ANY ($1::bigint[]) ORDER BY id DESC`
 
-/** Reads a page of matching deliveries. `nextCursor` is undefined if no delivery matches after the page. */
+/** Reads a page of matching deliveries. `nextCursor` is undefined if the page contains the last match. */
 const read = async (tx: Transaction, scan: Scan, offset: number, limit: number) => {
   const { text, values } = buildMatchingQuery(scan, offset + limit + 1)
   const found = await tx.query<{ id: number }>({
@@ -36,10 +36,10 @@ const read = async (tx: Transaction, scan: Scan, offset: number, limit: number) 
  * Returns a page of the account's deliveries, newest first, and counts up to 10,000 matches. With a cursor,
  * returns the next 100 deliveries instead, without a count.
  *
- * The cost grows with the size of the page and the number of the account's endpoints, but not with the number
- * of deliveries. If the filter has a lead reference, the cost grows with the deliveries of the lead. If no
- * index covers the filter, a response reads only a part of the deliveries. The response contains the matches
- * in this part (possibly none), and a cursor for the rest.
+ * The cost grows with the position of the page and with the number of the account's endpoints, but not with
+ * the number of deliveries. If the filter has a lead reference, the cost grows with the deliveries of the
+ * lead. If no index covers the filter, a response reads only a part of the deliveries. The response then
+ * contains the matches in this part (possibly none), and a cursor for the rest.
  */
 export const listDeliveries: Operation<'listDeliveries'> = async ({ database }, request) => {
   const { page, cursor = Number.MAX_SAFE_INTEGER, ...filter } = request
@@ -49,7 +49,8 @@ export const listDeliveries: Operation<'listDeliveries'> = async ({ database }, 
     const all = { filter, byLead, ...(await findBounds(tx, filter, cursor)) }
     const unread = byLead ? undefined : await findFirstUnread(tx, all)
     const scan = { ...all, after: unread ?? all.after }
-    // A response reads ids below its cursor. With this cursor, the next response starts with `unread`.
+    // `rest` is the cursor for the deliveries that this response does not read. A response reads only ids
+    // below its cursor, so the next response starts with `unread`.
     const rest = unread === undefined ? undefined : unread + 1
     if (request.cursor !== undefined) {
       const { deliveries, nextCursor = rest } = await read(tx, scan, 0, PER_CURSOR_PAGE)

@@ -3,14 +3,14 @@ import { statement } from '@leadwire/service-kit'
 import { renderStatus } from '../delivery-sql'
 import type { Operation } from '../operation'
 
-// An event counts as stored only after its fan-out, because its receivers are unknown before.
+// An event counts as stored only after its fan-out, because its receivers are unknown before the fan-out.
 const isStored = statement<{ stored: boolean }>('is-event-stored')`
   SELECT EXISTS (
     SELECT FROM events WHERE id = :eventId AND account_id = :accountId AND fan_out IS NOT NULL
   ) AS stored`
 
 // If the row of a deleted endpoint was already pruned, the stored status of the delivery is used.
-// `deliveredAt` is the end of the first successful attempt, so a later manual attempt does not change it.
+// `deliveredAt` is the end of the first successful attempt. A later manual attempt does not change this time.
 const select = statement<object>('event-receivers')`
   SELECT d.endpoint_id AS "endpointId", d.id AS "deliveryId",
     coalesce((SELECT ${renderStatus('d.status', 'p')} FROM endpoints p WHERE p.id = d.endpoint_id), d.status) AS status,

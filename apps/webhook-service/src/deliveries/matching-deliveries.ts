@@ -54,19 +54,20 @@ const renderConditions = ({ filter, byLead }: Pick<Scan, 'filter' | 'byLead'>, a
   ].filter((condition) => condition !== false)
 }
 
-// Compares the exact times. The bounds of the scan limit the time only roughly (`SKEW_MS`).
+// Renders comparisons with the exact times, because the bounds of the scan limit the time only roughly (see
+// `SKEW_MS`).
 const renderTimes = ({ from, to }: Filter, add: AddValue): string[] =>
   [from !== undefined && `created_at >= ${add(from)}`, to !== undefined && `created_at < ${add(to)}`].filter(
     (condition) => condition !== false,
   )
 
-// Compares and orders by all columns of one index, as `isBelow` in `delivery-sql.ts`, and for the same
-// reason.
+// The comparison and the order name all columns of the index on (account_id, id). Otherwise PostgreSQL may
+// scan another index (see `isBelow` in `delivery-sql.ts`).
 const OF_ACCOUNT = '(account_id, id) < ($1::bigint, $2::bigint) AND (account_id, id) > ($1, $3::bigint)'
 const ACCOUNT_ORDER = 'ORDER BY account_id DESC, id DESC'
 
-// Goes through the events, because only they have an index on the lead. OFFSET 0 keeps PostgreSQL from
-// reading all deliveries of the account or the endpoint.
+// Finds the deliveries through the events, because only the table of events has an index on the lead. OFFSET
+// 0 keeps PostgreSQL from reading all deliveries of the account or the endpoint.
 const renderLeadScan = ({ endpointId, status, leadReference }: Filter, where: string, add: AddValue) =>
   `SELECT d.id
    FROM (SELECT id FROM events WHERE ${hasReference(leadReference!, add)} AND account_id = $1 OFFSET 0) e
@@ -76,7 +77,7 @@ const renderLeadScan = ({ endpointId, status, leadReference }: Filter, where: st
      ${status === undefined ? '' : `AND ${SHOWN} = ${add(status)}`}
    ORDER BY d.id DESC`
 
-/** Renders the ranges of the index to read: one range for each status of each endpoint. */
+/** Renders the parts of a query that reads one range of an index for each status of each endpoint. */
 const renderRanges = ({ endpointId, status }: Filter, add: AddValue) => {
   const isOpen = status === 'pending' || status === 'held'
   const endpoints = `p.account_id = $1 ${endpointId === undefined ? '' : `AND p.id = ${add(endpointId)}`}
@@ -91,8 +92,8 @@ const renderRanges = ({ endpointId, status }: Filter, add: AddValue) => {
 }
 
 /**
- * Reads the ranges of all endpoints. With the status pending, also reads ended deliveries that have a manual
- * attempt, because these are shown as pending.
+ * Renders the query that reads the ranges of all endpoints. If the filter has the status pending, the query
+ * also reads ended deliveries that have a manual attempt, because these deliveries are shown as pending.
  */
 const renderEndpointScan = (filter: Filter, conditions: string, limit: number, add: AddValue) => {
   const { endpoints, from, range, where } = renderRanges(filter, add)
@@ -112,13 +113,16 @@ const renderEndpointScan = (filter: Filter, conditions: string, limit: number, a
 
 const isByEndpoint = ({ endpointId, status }: Filter) => endpointId !== undefined || status !== undefined
 
-/** Builds a query. Its first values are the account and the bounds; `text` adds further values. */
+/** Builds a query. Its first three values are the account and the bounds. `text` adds further values. */
 const buildQuery = ({ filter, before, after }: Scan, text: (add: AddValue) => string) => {
   const values: unknown[] = [filter.accountId, before, after]
   return { text: text((value) => `$${values.push(value)}`), values }
 }
 
-/** Builds the query for the ids of matching deliveries: at most the newest `limit` ids of each range. */
+/**
+ * Builds the query for the ids of matching deliveries. The query reads at most the newest `limit` ids of each
+ * range.
+ */
 export const buildMatchingQuery = (scan: Scan, limit: number) =>
   buildQuery(scan, (add) => {
     const { filter, byLead } = scan
@@ -152,7 +156,8 @@ const findFirstSince = statement<{ first: number }>(
 )`${findFirstCreatedSince('id', 'deliveries')}`
 
 /**
- * A margin for times: a row gets its time a moment after its id, so rows with close ids may be out of order.
+ * The margin of the bounds in milliseconds. A row gets its time a moment after its id, so the times of rows
+ * with close ids may be out of order.
  */
 const SKEW_MS = 1000
 
@@ -168,8 +173,8 @@ export const findBounds = async (tx: Transaction, { from, to }: Filter, cursor: 
 })
 
 /**
- * Finds the newest delivery that this response does not read. Undefined if the response reads all deliveries.
- * The limit for each status is divided equally among the endpoints.
+ * Finds the newest delivery that this response does not read. Returns undefined if the response reads all
+ * deliveries. Divides the limit for each status equally among the endpoints.
  */
 export const findFirstUnread = async (tx: Transaction, scan: Scan): Promise<number | undefined> => {
   const { filter } = scan

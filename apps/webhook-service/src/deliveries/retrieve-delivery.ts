@@ -16,7 +16,7 @@ const selectAttempts = statement<Attempt & { deliveryId: number }>('attempts-of-
     JOIN attempts ON delivery_id = d.id AND number <= d.count
   ORDER BY delivery_id, number`
 
-/** Returns deliveries, each with its attempts in their order. */
+/** Returns deliveries, each with its attempts in the order of their numbers. */
 export const readAttempts = async (database: Database, deliveries: Delivery[]) => {
   const attempts = await selectAttempts(database, columnsByName(deliveries, 'id', 'attemptCount'))
   return deliveries.map((delivery) => {
@@ -57,8 +57,8 @@ const findRequest = async (database: Database, { id, eventId }: Delivery) => {
 }
 
 /**
- * Returns a delivery with its attempts and their request. The request has the current headers of the
- * endpoint. There is no request if the lead was erased. Throws not_found.
+ * Returns a delivery with its attempts, and the HTTP request that an attempt sends. `request` has the current
+ * headers of the endpoint, and is undefined if the lead was erased. Throws not_found.
  */
 export const retrieveDelivery: Operation<'retrieveDelivery'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')

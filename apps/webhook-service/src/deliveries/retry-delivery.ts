@@ -20,7 +20,7 @@ const markManual = statement('retry-delivery')`
   UPDATE deliveries SET manual_at = :now, updated_at = clock_timestamp() WHERE id = :deliveryId
   RETURNING ${DELIVERY_COLUMNS}`
 
-/** Returns the reason why no attempt can be requested. Undefined if an attempt can be requested. */
+/** Returns the reason why no attempt can be requested, or undefined if an attempt can be requested. */
 const findObstacle = ({ claimed, due }: LockedRow, endpoint: LockedEndpoint): string | undefined => {
   if (endpoint.deleted) return 'The endpoint of this delivery was deleted.'
   if (!endpoint.enabled)
@@ -39,12 +39,12 @@ export const requestAttempt = (
   const claimMs = what === 'delivery' ? claims.webhooks : claims.notifications
   return database.transaction(async (tx) => {
     const { endpointId } = theRow(await findEndpoint(tx, accountId, deliveryId), what)
-    // Locks the endpoint before the delivery, as every transaction that locks both.
+    // Locks the endpoint before the delivery, as every transaction that locks both does.
     const endpoint = await lockEndpoint(tx, endpointId)
     // The delivery may have been pruned since it was found.
     const locked = theRow(await lock(tx, { deliveryId, now, claimMs }), what)
-    // Reads the event only now. An erasure also locks the delivery, so an erasure has either committed or
-    // waits for this transaction.
+    // Reads the event only after the delivery is locked. An erasure also locks the delivery, so an erasure
+    // has either committed or waits for this transaction.
     const [event] = await findEvent(tx, deliveryId)
     if (event?.erased)
       throw new ServiceError(

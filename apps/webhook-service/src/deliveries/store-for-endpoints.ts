@@ -21,9 +21,9 @@ export interface UnloggedEvent {
 }
 
 /**
- * Stores an event and a delivery for each of its endpoints. Skips endpoints that do not exist, and stores
- * nothing if no endpoint exists. Returns the deliveries. Their column `event` is NULL, because the statement
- * does not see the event that it stores.
+ * Stores an event and a delivery for each of its endpoints. Skips endpoints that were deleted or do not
+ * exist. Stores nothing if no endpoint remains. Returns the deliveries. Their column `event` is NULL, because
+ * the statement does not see the event that it stores.
  */
 export const storeForEndpoints = statement<object, UnloggedEvent>('store-for-endpoints')`
   WITH receiving AS (

@@ -170,7 +170,7 @@ test('health has the open and exhausted deliveries, the last success, and the at
   const { id: idle } = await service.endpoint(5, receiver.url, { enabled: false })
   await service.endpoint(6, receiver.url)
   const health = async () => (await service.client.listWebhookEndpointHealth({ accountId: 5 })).endpoints
-  // The next attempt is scheduled when the result is recorded, so the clock must not advance before that.
+  // The next attempt is scheduled when the result is recorded, so the clock must not advance earlier.
   const arrived = async (total: number) => {
     await eventually(() => expect(receiver.requests).toHaveLength(total))
     await eventually(async () =>

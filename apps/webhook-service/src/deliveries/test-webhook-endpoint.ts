@@ -74,9 +74,9 @@ const renderBody = (type: EventType, now: Date): Buffer => {
 
 /**
  * Stores a sample event and its delivery. The sample has the requested type, or else the first type that the
- * endpoint subscribes to. It is not in the log of the account. It is sent even if the lead that `match`
- * describes does not pass the filter of the endpoint; the response says whether the lead passes. Throws
- * not_found.
+ * endpoint subscribes to. The sample is not in the log of the account. The sample is sent even if the lead
+ * that `match` describes does not pass the filter of the endpoint. The response says whether that lead
+ * passes. Throws not_found.
  */
 export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   { database, actor, clock, wake },
@@ -115,9 +115,10 @@ const WAIT_MS = 5000
 const POLL_MS = 100
 
 /**
- * Waits until the first attempt of a delivery has ended, for at most 5 s, or until a drain starts. Resolves
- * with the delivery and its first attempt, which is undefined if it has not ended. Polls the database,
- * because another process may make the attempt.
+ * Waits until the first attempt of a delivery has ended. Waits at most 5 s, and stops early when a drain
+ * starts or when the delivery is no longer pending. Resolves with the delivery and its first attempt.
+ * `attempt` is undefined if no attempt has ended. Polls the database, because another process may make the
+ * attempt.
  */
 export const waitForAttempt = async (
   database: Database,

@@ -27,10 +27,12 @@ const releaseClaims = statement('release-claims')`
  * - finished: the attempt is recorded, or the claim is released. `onRetry` is called if another attempt
  *   follows.
  *
- * An attempt that fails with an internal error does not count. The claim is released, and nothing is claimed
- * for a second, because sockets or the database may be missing. If the error concerns this delivery alone,
- * such as a secret that no key decrypts, other attempts go on, and the claim expires. `onFree` is called when
- * the number of unrecorded attempts falls below its limit.
+ * An attempt that fails with an internal error does not count. Normally the claim is then released, and
+ * nothing is claimed for a second, because free sockets or the database may be missing. If the error concerns
+ * this delivery alone, such as a secret that no key decrypts, other attempts go on, and the claim stays until
+ * it expires.
+ *
+ * `onFree` is called when the number of unrecorded attempts falls below its limit.
  */
 export const createAttemptsInFlight = (
   options: AttemptOptions & {
@@ -58,7 +60,7 @@ export const createAttemptsInFlight = (
   }
 
   const release = (deliveries: ClaimedDelivery[]) => {
-    // Sorts by id: all statements that wait for the locks of several deliveries take them in this order, so
+    // Sorts by id. All statements that wait for the locks of several deliveries lock them in this order, so
     // that they cannot deadlock.
     const inOrder = deliveries.toSorted((a, b) => a.id - b.id)
     return releaseClaims(database, columnsByName(inOrder, 'id', 'claim'))
@@ -159,8 +161,8 @@ export const createAttemptsInFlight = (
     },
     done: () => Promise.all(inFlight.values()),
     /**
-     * Returns the deliveries whose attempts have ended and are not recorded yet. They must not be claimed
-     * again, even if their claims have expired.
+     * Returns the deliveries whose attempts have ended and are not recorded yet. These deliveries must not be
+     * claimed again, even if their claims have expired.
      */
     unrecorded: (): number[] => [...unrecorded],
     releaseAll: () => release([...inFlight.keys()]),

@@ -11,8 +11,8 @@ const MAX_COUNT = 100_000
 
 /**
  * SQL: the number of open deliveries with a status, at most `:limit`. If an endpoint is in `endpoint_syncs`,
- * its state decides the status of its deliveries. The deliveries of all other endpoints are counted by their
- * column `status`, in the ranges of the index between the endpoints of `endpoint_syncs`.
+ * the state of the endpoint decides the status of its deliveries. The deliveries of all other endpoints are
+ * counted by their column `status`, in the ranges of the index between the endpoints of `endpoint_syncs`.
  */
 const countOpen = (status: 'pending' | 'held') => `(
   SELECT count(*) FROM (

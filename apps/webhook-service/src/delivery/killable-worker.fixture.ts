@@ -39,7 +39,10 @@ export interface KillableWorker {
   cut(): Promise<void>
 }
 
-/** The moments before and after each transaction. The keys are the names of the first statements. */
+/**
+ * The moments before and after each transaction. A transaction is identified by the name of its first
+ * statement.
+ */
 const MOMENTS: Record<string, { before: Death; after: Death }> = {
   'lock-endpoints-of-accounts': { before: 'storing', after: 'stored' },
   'lock-due-deliveries': { before: 'claiming', after: 'claimed' },

@@ -16,7 +16,7 @@ test('the metrics show the age of the oldest due delivery and the number of endp
   await eventually(async () => expect(await delivered()).toHaveLength(1))
   await doors.publish(doors.event(1))
   await eventually(() => expect(receiver.requests).toHaveLength(2))
-  // The endpoint has reached its limit of attempts in flight.
+  // The next delivery waits, because the endpoint has reached its limit of attempts in flight.
   await doors.publish(doors.event(1))
   await eventually(async () => expect(await service.metric('leadwire_webhook_events_taken_total')).toBe(3))
   await service.client.retryDelivery({ accountId: 1, deliveryId: (await delivered())[0]!.id })

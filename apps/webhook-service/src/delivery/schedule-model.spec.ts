@@ -221,7 +221,8 @@ const STEPS: (() => unknown)[] = [
  */
 const model = (stored: number, attempts: (AttemptRow & { manual: boolean })[]) => {
   let [due, scheduled, delivered] = [stored, 0, false]
-  // The time at which each scheduled attempt may start, by number. Undefined if there is no such attempt.
+  // When each scheduled attempt may start, by the number of the attempt. Undefined: the attempt must not
+  // start.
   const dueTimes = new Map<number, number | undefined>([[1, due]])
   for (const { number, error, manual, started_at, duration_ms } of attempts) {
     if (!manual) due = Date.parse(started_at) + duration_ms + (SCHEDULE[scheduled++] ?? 0)
@@ -254,7 +255,7 @@ const check = async () => {
       })
     expect(attempts.map(({ number }) => number)).toEqual(attempts.map((_, index) => index + 1))
     const { dueTimes, scheduled, status } = model(storedAt.get(delivery.event_id)!, attempts)
-    // Also checks attempts that were not recorded because of a crash, and were repeated.
+    // Also checks attempts that a crash kept from being recorded, and that were then repeated.
     for (const { number, manual, at } of beginnings) {
       if (manual) continue
       expect({ delivery: delivery.id, number, due: dueTimes.get(number) }).toEqual({
@@ -332,6 +333,6 @@ test(`attempts follow the table of the interface despite crashes and delays (LEA
     dice = createDice(draw)
     return simulate()
   })
-  // Runs one case and does not shrink it, because the outcome also depends on timing.
+  // Runs one case and does not shrink a failing case, because the outcome also depends on timing.
   await fc.assert(holds, { seed: SEED, numRuns: 1, unbiased: true, endOnFailure: true })
 }, 300_000)

@@ -24,7 +24,8 @@ export interface SendOptions extends AttemptOptions {
   /** How many attempts may be in flight at one endpoint. */
   endpointConcurrency: number
   /**
-   * How long an attempt waits for its receiver before it gives its slot back. Infinity: it keeps the slot.
+   * How long an attempt waits for its receiver before it gives its slot back. Infinity: the attempt keeps its
+   * slot.
    */
   waitingAfterMs?: number
   idlePollMs?: number | undefined
@@ -47,7 +48,7 @@ export const sendDeliveries = (options: SendOptions) => {
   const failures = limitRepeats(logger)
   const stopping = new AbortController()
   const outOfTime = new AbortController()
-  // Allows any number of listeners, because every attempt that waits for the database adds one.
+  // Allows any number of listeners, because every attempt that waits for the database adds a listener.
   setMaxListeners(0, outOfTime.signal)
 
   const alarm = createAlarm()
@@ -90,8 +91,9 @@ export const sendDeliveries = (options: SendOptions) => {
       const unmade = new Set(await attempts.start(claimed))
       for (const { endpointId, manual } of claimed)
         if (!manual) rooms.set(endpointId, rooms.get(endpointId)! - 1)
-      // An endpoint stays due after a full claim, because it may have more due deliveries. Deliveries whose
-      // large body did not fit into memory wait for the next poll.
+      // Keeps an endpoint due if the claim has used all its room, or has taken a manual attempt, because the
+      // endpoint may have more due deliveries. Deliveries whose large body did not fit into memory wait for
+      // the next poll.
       const made = claimed.filter((delivery) => !unmade.has(delivery))
       for (const delivery of made)
         if (delivery.manual || rooms.get(delivery.endpointId) === 0) dueEndpoints.add(delivery)
@@ -136,7 +138,9 @@ export const sendDeliveries = (options: SendOptions) => {
   const running = [repeat(poller.poll), repeat(claimOrSleep)]
 
   return {
-    /** Returns what the append step may claim of the deliveries that it creates for these accounts. */
+    /**
+     * Returns how many deliveries the append step may claim when it creates deliveries for these accounts.
+     */
     findClaimLimits: (accountIds: Set<number>): ClaimLimits => {
       const { due } = dueEndpoints.at(clock.now().getTime())
       const waiting = new Set([...accountIds].flatMap((id) => due.get(id) ?? []))

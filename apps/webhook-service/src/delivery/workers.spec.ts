@@ -138,7 +138,8 @@ test('attempts that are scheduled later than the longest pause are made now, bec
   }
   await eventually(async () => expect(await counts()).toEqual([1, 1, 1, 1]))
   await first.stop()
-  // The longest pause is an hour, so an attempt in a day is made due now. An attempt in 59 minutes is not.
+  // The longest pause is an hour. So the service makes an attempt due now if it is due in a day, but not if
+  // it is due in 59 minutes.
   await doors.rows(`
     UPDATE deliveries d SET
       next_attempt_at = now() + CASE place WHEN 1 THEN interval '1 day' ELSE interval '59 minutes' END,
@@ -185,7 +186,7 @@ test('a drain waits for attempts and releases the other claims', async () => {
   const service = await startService(doors)
   await service.endpoint(1, receiver.url)
   const mayRespond = gate()
-  // An attempt that starts with the drain never ends, so its claim is released.
+  // An attempt that starts during the drain hangs, so its claim is released.
   receiver.answerWith((_, index) => (index < 16 ? { status: 200, after: mayRespond.opened } : 'hang'))
   await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(16))
@@ -226,8 +227,8 @@ test('attempts that end while the database is unavailable are recorded later and
 })
 
 test('two hundred endpoints that hang do not delay one that responds', async () => {
-  // On a busy machine a response may take more than a second. Its endpoint is then slow, and waits until an
-  // attempt at another endpoint times out.
+  // The timeout is 10 s. On a busy machine a response may take more than a second. The endpoint of this
+  // response is then slow, and waits until an attempt at another endpoint times out.
   const service = await startService(doors, { WEBHOOK_CONCURRENCY: 16, WEBHOOK_TIMEOUT: 10_000 })
   try {
     receiver.answerWith(({ url }) => (url.endsWith('/hang') ? 'hang' : { status: 200 }))
@@ -244,7 +245,7 @@ test('two hundred endpoints that hang do not delay one that responds', async () 
       await eventually(() => expect(healthy()).toHaveLength(count), { everyMs: 5 })
     }
   } finally {
-    // Attempts that hang would delay the stop of the service.
+    // Stops the receiver first, because attempts that hang would delay the stop of the service.
     await receiver.stop()
     await service.stop()
   }

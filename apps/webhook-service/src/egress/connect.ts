@@ -22,7 +22,7 @@ export const findAddresses = async (
   { guard, resolve }: Lookup,
 ): Promise<FoundAddresses> => {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // An address needs no resolution, because the URL parser has normalised it.
+  // A host that is an address needs no resolution, because the URL parser has normalised the address.
   const { known, later } = isIP(host) ? knownAddresses([host]) : await resolve(host)
   const keepAllowed = (addresses: string[]) => addresses.filter((address) => guard(host, address))
   return { host, found: known, allowed: { known: keepAllowed(known), later: later.then(keepAllowed) } }
@@ -31,8 +31,8 @@ export const findAddresses = async (
 /** The time after which the next address is tried (RFC 8305, section 8). */
 const NEXT_AFTER_MS = 250
 /**
- * The maximum number of addresses that are tried. Each may occupy a socket until the timeout, and the owner
- * of the host name decides how many addresses the name has.
+ * The maximum number of addresses that are tried. The owner of the host name decides how many addresses the
+ * name has. Without this limit, each of these addresses could occupy a socket until the timeout.
  */
 const MAX_ADDRESSES = 8
 
@@ -52,9 +52,9 @@ const dialDirectly: Dial = async (target, signal) => {
 
 /**
  * Connects to the first of these addresses that accepts a connection. Tries the next address after 250 ms,
- * and continues the earlier tries. Node.js itself would end the earlier tries. It would fail if a receiver is
- * slow, or if a SYN packet is lost, because TCP repeats the packet only after 1 s. Rejects with the error of
- * the first address, or with ABORT_ERR after `timeoutMs`.
+ * and continues the earlier tries. Node.js itself would end the earlier tries, and would then fail if a
+ * receiver is slow or if a SYN packet is lost. TCP repeats a lost packet only after 1 s. Rejects with the
+ * error of the first address, or with ABORT_ERR after `timeoutMs`.
  */
 export const connectToFirst = async (
   { known, later }: Addresses,
@@ -92,7 +92,7 @@ export const connectToFirst = async (
   } finally {
     clearTimeout(timer)
     over.abort()
-    // Another address may have connected at the same moment.
+    // Closes the connection to any other address, because two addresses may connect at the same moment.
     for (const attempt of attempts)
       attempt.then((socket) => socket !== first && socket.destroy()).catch(() => undefined)
   }
@@ -110,7 +110,8 @@ const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})\s/
 
 /**
  * Returns the status of a response and skips informational responses. Changes the status 100 to 102 in the
- * bytes, because undici closes the connection after a 100, although clients must ignore it (RFC 9110, 15.2).
+ * bytes, because undici closes the connection after a 100, although clients must ignore a 100 (RFC 9110,
+ * 15.2).
  */
 const readStatus = (bytes: Buffer): number | undefined => {
   let start = 0
@@ -124,7 +125,7 @@ const readStatus = (bytes: Buffer): number | undefined => {
   }
 }
 
-/** Watches the bytes of a connection, so that the error that ends it becomes a ConnectionError. */
+/** Watches the bytes of a connection. The error that ends the connection becomes a ConnectionError. */
 export const watchConnection = (socket: Socket): Socket => {
   const { read, write } = socket
   let isReused = false
@@ -149,8 +150,8 @@ export const watchConnection = (socket: Socket): Socket => {
       const bytes: Buffer | null = read.call(socket, size)
       if (bytes === null) return null
       const first = status === undefined ? readStatus(bytes) : undefined
-      // With a 408, the receiver closes an idle connection. It has not seen the request that is being
-      // written.
+      // With this 408, the receiver only closes an idle connection. The receiver has not read the request
+      // that is being written, so the request counts as unanswered and is sent again.
       if (first === 408 && isReused && !isAnswered) {
         socket.destroy(Object.assign(new Error('the idle connection timed out'), { code: 'ECONNRESET' }))
         return null

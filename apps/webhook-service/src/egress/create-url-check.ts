@@ -7,8 +7,8 @@ const RESOLVE_MS = 500
 
 /**
  * Creates the check of a URL that is to be registered. The check resolves with the reason why no webhook
- * would be sent to the URL, or with undefined. A name that cannot be resolved now is accepted, because each
- * connection is checked again.
+ * would be sent to the URL, or with undefined. A name that cannot be resolved now is accepted, because the
+ * guard checks each connection again.
  */
 export const createUrlCheck = (options: Lookup) => {
   // Caches hosts, because clients often register many endpoints at one host at about the same time.

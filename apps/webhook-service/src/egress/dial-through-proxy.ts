@@ -17,7 +17,7 @@ const renderAuthorization = ({ username, password }: URL) => {
   return hasCredentials ? { 'proxy-authorization': `Basic ${credentials.toString('base64')}` } : undefined
 }
 
-/** Waits for the response to CONNECT. Destroys the request if there is none. */
+/** Waits for the response to CONNECT. Destroys the request if no response arrives. */
 const waitForResponse = async (tunnel: ClientRequest, signal: AbortSignal) => {
   try {
     return (await once(tunnel, 'connect', { signal })) as [IncomingMessage, Socket, Buffer]
@@ -30,9 +30,9 @@ const waitForResponse = async (tunnel: ClientRequest, signal: AbortSignal) => {
 }
 
 /**
- * Connects through an HTTP proxy with CONNECT. The proxy gets the address that the guard has allowed, so it
- * does not resolve a name. `getProxy` is called for each connection, because the setting may be in a file
- * that changes.
+ * Connects through an HTTP proxy with CONNECT. The proxy gets the address that the guard has allowed, so the
+ * proxy resolves no name. `getProxy` is called for each connection, because the setting may be in a file that
+ * changes.
  */
 export const dialThroughProxy =
   (getProxy: () => URL): Dial =>

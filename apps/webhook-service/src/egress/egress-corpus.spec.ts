@@ -152,7 +152,8 @@ test('a reused connection stays with the checked address when DNS changes', asyn
     expect(await attempt(url)).toMatchObject({ error: null })
     expect([requests, sockets.size]).toEqual([2, 1])
     for (const socket of sockets) socket.destroy()
-    // The first request after the cut may fail. A new connection is then checked again.
+    // After the cut, this first request may fail. The next request opens a new connection, which the guard
+    // checks again.
     await attempt(url)
     expect(await attempt(url)).toMatchObject({ error: 'blocked' })
     expect(requests).toBe(2)

@@ -3,8 +3,8 @@ import { isRange, whenValid } from '@leadwire/service-kit/runtime'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Returns whether webhooks may be sent to `address`. `host` is the host of the URL, which was resolved to
- * this address: a name, or an address as it is written in URLs.
+ * Returns whether webhooks may be sent to `address`. `host` is the host of the URL: a name that was resolved
+ * to this address, or the address itself.
  */
 export type EgressGuard = (host: string, address: string) => boolean
 
@@ -21,8 +21,8 @@ const REFUSED = [
   '3fff::/20', // documentation (RFC 9637)
 ].map((cidr) => ipaddr.parseCIDR(cidr))
 
-// IANA allocates public IPv6 addresses only from this range (RFC 4291). It excludes mapped and translated
-// IPv4 addresses, NAT64, and addresses of local networks.
+// IANA allocates public IPv6 addresses only from this range (RFC 4291). The range excludes mapped and
+// translated IPv4 addresses, NAT64, and addresses of local networks.
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3')
 
 const isInside = (address: Address, [network, bits]: Range) =>
@@ -49,8 +49,8 @@ const parseRange = (entry: string): Range | undefined => {
 const HOST_NAME = /^[\w-]+(\.[\w-]+)*$/
 
 /**
- * Returns whether `entry` is a host name, an address or a CIDR range. Refuses names that URLs interpret as
- * addresses, such as 127.1, or reject, such as 10.0.0.300.
+ * Returns whether `entry` is a host name, an address or a CIDR range. Refuses names that a URL parser reads
+ * as addresses (such as 127.1) or rejects (such as 10.0.0.300).
  */
 export const isAllowable = (entry: string): boolean => {
   const host = normaliseHost(entry)
@@ -69,7 +69,7 @@ export const createEgressGuard = (allowed: string[]): EgressGuard => {
   return (host, text) => {
     if (names.has(normaliseHost(host))) return true
     if (!isIP(text)) return false
-    // Removes the zone of an IPv6 address, such as %eth0, which ranges do not have.
+    // Removes the zone of an IPv6 address (such as %eth0), because ranges have no zones.
     const address = ipaddr.parse(text.replace(/%.*$/, ''))
     return ranges.some((range) => isInside(address, range)) || isPublic(address)
   }

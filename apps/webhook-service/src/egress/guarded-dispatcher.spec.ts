@@ -10,7 +10,7 @@ test('a lost SYN packet is repeated although the other address refuses the conne
   const server = await startFullServer()
   try {
     const resolve: Resolve = async () => {
-      // The first SYN packet has been dropped by now.
+      // Accepts connections only after the first SYN packet was dropped.
       void setImmediate().then(server.accept)
       return TWO
     }

@@ -10,15 +10,19 @@ import {
 } from './connect'
 import { knownAddresses } from './resolve-host'
 
-/** How long an idle connection is kept. This is shorter than the idle time of common servers. */
+/**
+ * How long an idle connection is kept. Common servers keep idle connections longer, so they rarely close a
+ * connection that is about to be reused.
+ */
 const IDLE_MS = 1000
 /** The maximum time that an idle connection is kept if the server states its own keep-alive time. */
 const MAX_IDLE_MS = 60_000
 
 /**
- * Creates an HTTP client that connects only to addresses that the guard allows. It opens connections with
- * `dial`. `connectMs` limits the time to connect, and separately the time of the TLS handshake. If a request
- * fails because the server has closed a reused connection, it is sent once more on a new connection.
+ * Creates an HTTP client that connects only to addresses that the guard allows. The client opens connections
+ * with `dial`. `connectMs` limits the time to connect, and separately the time of the TLS handshake. If a
+ * request fails because the server has closed a reused connection, the client sends the request once more on
+ * a new connection.
  */
 export const createGuardedDispatcher = (
   options: Lookup & { connectMs: number; dial?: Dial | undefined },

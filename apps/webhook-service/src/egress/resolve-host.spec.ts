@@ -58,7 +58,7 @@ test('addresses of the other family are tried when they arrive', async () => {
   expect(known).toEqual(['127.0.0.2'])
   send([MAPPED])
   expect(await later).toEqual([MAPPED])
-  // No server listens at the first address.
+  // No server listens at the first address, so the attempt must use the address that arrives later.
   const attempt = attempter({ servers, allow: ['127.0.0.0/8', MAPPED] })
   expect(await attempt(buildUrl('crm.example'))).toMatchObject({ status: 200, error: null })
 })

@@ -31,12 +31,13 @@ interface ResolverOptions {
 }
 
 /**
- * Returns the longest time for resolving the host of an attempt that may take `timeoutMs`. It is shorter than
- * `timeoutMs`, so that an attempt whose host cannot be resolved fails with `dns` and not with `timeout`.
+ * Returns the longest time for resolving the host of an attempt that may take `timeoutMs`. The result is
+ * shorter than `timeoutMs`, so that an attempt whose host cannot be resolved fails with `dns` and not with
+ * `timeout`.
  */
 export const limitResolution = (timeoutMs: number): number => timeoutMs * 0.8
 
-/** The resolution delay of RFC 8305, section 3. */
+/** How long to wait for the addresses of the other family: the resolution delay of RFC 8305, section 3. */
 const OTHER_FAMILY_MS = 50
 const LONGEST_TTL_S = 60
 const MAX_NAMES = 10_000
@@ -52,7 +53,7 @@ const NO_RESPONSE = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
 const resolveError = (code: ResolveError['code'], message: string): ResolveError =>
   Object.assign(new Error(message), { code })
 
-/** Returns a complete list of addresses. */
+/** Returns these addresses as a complete list, to which no address is added later. */
 export const knownAddresses = (known: string[]): Addresses => ({ known, later: Promise.resolve([]) })
 
 /** Returns the addresses of a host in a hosts file (hosts(5)). */
@@ -67,10 +68,11 @@ const readHostsFile = async (path: string, host: string): Promise<string[]> => {
 }
 
 /**
- * Creates a resolver of host names. It reads the hosts file first, and never asks a name server for
- * `localhost` (RFC 6761). It sends only one query for each name and type at a time, and caches records for
- * their time to live, at most a minute. It resolves at most 50 ms after the first address family has
- * addresses, because some name servers drop the queries of the other family.
+ * Creates a resolver of host names. The resolver reads the hosts file before it asks name servers, and never
+ * asks a name server for `localhost` (RFC 6761). It sends only one query for each name and type at a time,
+ * and caches records for their time to live, at most a minute. When one address family has addresses, the
+ * resolver waits at most 50 ms for the other family, because some name servers drop the queries of that
+ * family.
  */
 export const createResolver = ({
   limitMs,
@@ -81,7 +83,7 @@ export const createResolver = ({
   if (servers) resolver.setServers(servers)
   let respondedAt = Number.NEGATIVE_INFINITY
 
-  /** Sends a query, and records whether any name server responds. */
+  /** Sends a query. Sets `respondedAt` if any name server responds. */
   const query = async <Record>(send: () => Promise<Record[]>): Promise<Record[]> => {
     try {
       const records = await send()
@@ -104,19 +106,23 @@ export const createResolver = ({
         family === '4' ? resolver.resolve4(host, { ttl: true }) : resolver.resolve6(host, { ttl: true }),
       )
       const ttl = Math.min(LONGEST_TTL_S, ...records.map((record) => record.ttl))
-      // A name without records is queried again by the next call. The time is 1 ms, because 0 means no limit.
+      // Keeps the result for a name without records only 1 ms, so that the next call queries the name again.
+      // A time of 0 would mean no limit.
       options.ttl = records.length === 0 ? 1 : Math.max(1, ttl * 1000)
       return records.map(({ address }) => address)
     },
   })
   const findRecords = async (family: 4 | 6, host: string) => (await cache.fetch(`${family} ${host}`)) ?? []
 
-  /** Asks the name servers for the root, which each of them knows. Sets `respondedAt` if one responds. */
+  /**
+   * Asks the name servers for the root, which every name server knows. Sets `respondedAt` if one responds.
+   */
   const probe = () => query(() => resolver.resolveNs('.')).catch(() => undefined)
 
   /**
-   * Asks the resolver of the operating system, which has other sources than DNS, such as search domains. The
-   * call blocks one of libuv's four threads.
+   * Asks the resolver of the operating system, which has other sources than DNS, such as search domains.
+   * Called only if the name servers have returned no address, because the call blocks one of libuv's four
+   * threads.
    */
   const askSystem = async (host: string): Promise<string[]> => {
     const found = await dns.lookup(host, { all: true }).catch(() => [])
@@ -127,8 +133,8 @@ export const createResolver = ({
     const startedAt = performance.now()
     const isSilent = () => respondedAt < startedAt
     const over = pause(limitMs, undefined, { ref: false })
-    // Name servers may ignore the query for one name and still respond to others. The probe detects this
-    // case.
+    // Name servers may ignore the query for this name and still respond to other queries. The probe detects
+    // this case.
     void pause(limitMs / 2, undefined, { ref: false }).then(() => (isSilent() ? probe() : undefined))
 
     const addresses: string[] = []
@@ -153,8 +159,8 @@ export const createResolver = ({
     }
     if (isSilent()) await Promise.race([probe(), over])
     if (isSilent()) throw resolveError('LEADWIRE_RESOLVER', 'no name server responds')
-    // If queries are unanswered, the resolver of the operating system would wait for the same name servers
-    // again.
+    // Does not ask the operating system while queries are unanswered, because its resolver would wait for the
+    // same name servers again.
     if (!isComplete) return knownAddresses([])
     return knownAddresses(await Promise.race([askSystem(host), over.then(() => [])]))
   }

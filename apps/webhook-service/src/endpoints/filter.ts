@@ -9,24 +9,24 @@ import {
 } from '@leadwire/contracts'
 
 /*
- * Two columns are compared. `endpoints.filter` is an object with a list of allowed values for each key that
- * the filter uses. `events.match` is an object with the lead's value of each key. Each column is NULL if it
- * has nothing to compare. Postcodes and e-mail addresses are normalised in both columns.
+ * Filtering compares two columns. `endpoints.filter` is an object with a list of allowed values for each key
+ * that the filter uses. `events.match` is an object with the lead's value of each key. Each column is NULL if
+ * it has nothing to compare. Postcodes and e-mail addresses are normalised in both columns.
  */
 
-/** Renders the column of a filter. NULL if the filter has no values. */
+/** Renders a filter for the column `endpoints.filter`. Returns null if the filter has no values. */
 export const renderFilterColumn = (filter: EndpointFilter | undefined): string | null => {
   const record = filterRecord(filter)
   return record && JSON.stringify(record)
 }
 
-/** Converts the column of a filter to a message. */
+/** Converts the column `endpoints.filter` to a message. */
 export const parseFilterColumn = (
   filter: ReturnType<typeof filterRecord> | undefined,
 ): EndpointFilter | undefined =>
   filter ? EndpointFilter.fromPartial({ ...filter, userEmail: filter.user_email ?? [] }) : undefined
 
-/** Renders the column with the values of a lead that filters compare. */
+/** Renders the values of a lead that filters compare, for the column `events.match`. */
 export const renderMatchColumn = (match: Match | undefined): string | null => {
   if (match === undefined) return null
   const { status, referrer, postcode, userEmail } = match
@@ -61,8 +61,8 @@ const passesKey = (key: FilterKey, filter: string, match: string): string => {
 }
 
 /**
- * SQL: whether an event with the column `match` passes the filter of an endpoint. An event with NULL passes
- * every filter, so that no event is lost.
+ * SQL: whether an event with the column `match` passes the filter of an endpoint. If `match` is NULL, the
+ * event passes every filter, so that no event is lost.
  */
 export const passesFilter = (filter: string, match: string): string =>
   `(${filter} IS NULL OR ${match} IS NULL OR ${FILTER_KEYS.map((key) => passesKey(key, filter, match)).join(' AND ')})`
@@ -74,9 +74,9 @@ export const failedKeys = (filter: string, match: string): string => {
 }
 
 /**
- * SQL: whether an endpoint receives an event. Its event types, its choice of live or test leads, and its
- * filter decide. `endpoint` and `event` are aliases of rows. `types` replaces the event types of the
- * endpoint.
+ * SQL: whether an endpoint receives an event. The event types of the endpoint, its choice of live or test
+ * leads, and its filter decide. `endpoint` and `event` are aliases of rows. `types` replaces the event types
+ * of the endpoint.
  */
 export const takesEvent = (endpoint: string, event: string, types = `${endpoint}.events`): string => `(
   ${event}.type = ANY (${types}) AND (${endpoint}.leads = 'all' OR (${endpoint}.leads = 'test') = ${event}.test)

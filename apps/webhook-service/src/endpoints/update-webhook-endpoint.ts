@@ -33,8 +33,8 @@ const update = statement<Row>('update-webhook-endpoint')`
   WHERE account_id = :accountId AND id = :endpointId AND deleted_at IS NULL RETURNING ${COLUMNS}`
 
 /**
- * Describes an endpoint for the audit log. Shows it as enabled if it will be enabled when the account is
- * resumed.
+ * Describes an endpoint for the audit log. Shows the endpoint as enabled if it will be enabled when the
+ * account is resumed.
  */
 const describe = (endpoint: Endpoint, [row]: Row[]) =>
   describeForAudit({ ...endpoint, enabled: endpoint.enabled || row!.suspended })
@@ -43,7 +43,8 @@ type AuditedEndpoint = ReturnType<typeof describe>
 
 /**
  * Returns the changes for the audit log, which shows only the names of headers. `headerNames` are the names
- * of the headers that the request sets. Their values may have changed even if the names are the same.
+ * of the headers that the request sets. The values of these headers may have changed even if the names are
+ * the same.
  */
 const listChanges = (before: AuditedEndpoint, after: AuditedEndpoint, headerNames: string[] | null) => {
   const changes = differences(before, after)

@@ -62,8 +62,8 @@ export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = asy
 }
 
 /**
- * Deletes an endpoint, cancels its open deliveries and deletes its manual attempts. Its row is kept as long
- * as its deliveries. Throws not_found.
+ * Deletes an endpoint, cancels its open deliveries and deletes its manual attempts. Keeps the row of the
+ * endpoint as long as its deliveries exist. Throws not_found.
  */
 export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
   dependencies,

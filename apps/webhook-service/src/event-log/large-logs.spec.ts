@@ -6,8 +6,8 @@ const EVENTS = Number(process.env['LEADWIRE_SCALE_ROWS'] ?? 60_000)
 const BATCH = 100_000
 const ACCOUNT = 1
 /**
- * The maximum number of database pages that a request may read. A request reads 100 events, or 1,000 if it
- * filters by type. Each event costs one page of the table and at most three pages of the index.
+ * The maximum number of database pages that a request may read. A request returns up to 100 events, which may
+ * cost four pages each. A request that filters by type scans 1,000 events, which may cost one page each.
  */
 const MOST = { page: 450, types: 1100 }
 

@@ -159,8 +159,8 @@ test('a cursor is gone if later events were pruned, or if it is from another log
 })
 
 /**
- * Reads like a receiver, which continues after a 410. Resolves with the numbers, and with 'gone' for each
- * 410.
+ * Reads the log like a receiver, which continues after a 410. Resolves with the numbers of the events, and
+ * with 'gone' for each 410.
  */
 const readThrough = async (
   accountId: number,
@@ -221,7 +221,7 @@ test('a page ends before pruned events, and one response reports all gaps that i
   }
   // A new reader has missed no event.
   for (const limit of [1, 2, 100]) expect(await readThrough(22, { limit })).toEqual([1, 2, 4, 6, 9, 10, 12])
-  // A later loss is reported, also to a reader that has had a 410 before.
+  // Events that are pruned later are reported, also to a reader that has had a 410 before.
   const { nextCursor: afterGap } = await list({ accountId: 22, fromSequence: 5 })
   expect(await readThrough(22, { after: afterGap })).toEqual([6, 9, 10, 12])
   await store(22, 3)

@@ -7,7 +7,7 @@ import type { Operation } from '../operation'
  * page.
  */
 const SCANNED = 1000
-/** The maximum number of bytes of bodies in a page. A larger event is returned in a separate page. */
+/** The maximum number of bytes of bodies in a page. A larger event gets a page of its own. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
 type Scanned = {
@@ -15,7 +15,8 @@ type Scanned = {
   start: number
   startId: string | null
   /**
-   * The number before the oldest event that is kept. Null if the request has a valid position in this log.
+   * The number before the oldest event that is kept. Null if the request starts at a valid position of this
+   * log, or with `now`.
    */
   oldest: number | null
   /** The number of the newest event. */
@@ -27,9 +28,9 @@ type Scanned = {
 }
 
 // Uses one statement, so that the counter and the events are from one snapshot. Searches for the oldest event
-// only if the request has no valid position, because the search reads the entries of pruned events, which
-// stay in the index until it is vacuumed. If the event of a position was pruned, the id of the position is
-// not checked. `octet_length` does not read the body.
+// only if the request has no valid position. This search may be slow, because it also reads the entries of
+// pruned events, which stay in the index until the next vacuum. If the event of a position was pruned, the id
+// of the position is not checked. `octet_length` returns the length without reading the body.
 const scan = statement<Scanned>('scan-log')`
   WITH counter AS MATERIALIZED (
     SELECT coalesce((SELECT last FROM public.event_counters WHERE account_id = :accountId), 0) AS last
@@ -63,20 +64,20 @@ const readEvents = statement<LoggedEvent>('read-log')`
 const CURSOR = /^(\d{1,15})\.([0-9a-f-]{36})?(?:\.(\d{1,15}))?$/
 
 /**
- * Formats a cursor: a position in the log of an account, after the event with this number. `id` is the id of
- * that event. It is missing if the event was already pruned. A `gone` response has reported all missing
- * events up to the number `reported`. The gateway encodes the cursor, as all cursors.
+ * Formats a cursor: the position in the log of an account after the event with this number. `id` is the id of
+ * this event. The id is missing if the event was already pruned. `reported` is the number up to which a
+ * `gone` response has reported all missing events. The gateway encodes this cursor like all other cursors.
  */
 export const formatCursor = (number: number, id?: string | null, reported = 0): string =>
   `${number}.${id ?? ''}${reported > number ? `.${reported}` : ''}`
 
-/** Returns undefined if the text is not a cursor. */
+/** Parses a cursor. Returns undefined if the text is not a cursor. */
 const parseCursor = (cursor: string) => {
   const [, number, id = '', reported = 0] = CURSOR.exec(cursor) ?? []
   return number === undefined ? undefined : { number: Number(number), id, reported: Number(reported) }
 }
 
-/** Returns undefined for `now`, and if the request has no `after`. Throws invalid. */
+/** Parses `after`. Returns undefined for `now`, and if the request has no `after`. Throws invalid. */
 const parseAfter = (after: string | undefined) => {
   if (after === undefined || after === 'now') return undefined
   const cursor = parseCursor(after)
@@ -111,13 +112,13 @@ const findRowsAfterGaps = (rows: Scanned[], start: number) =>
 
 /**
  * Returns the events after a cursor or from a sequence number on, at most `limit` (1 to 100), in the order of
- * their numbers. Throws invalid. A number becomes visible only after all lower numbers (`appendEvents`), so a
- * reader that follows cursors misses no event.
+ * their numbers. A number becomes visible only after all lower numbers (`appendEvents`), so a reader that
+ * follows cursors misses no event. Throws invalid.
  *
  * `gone` reports that events after the position were pruned, or that the position is not from this log. A
  * page ends before a gap, and the next response reports the gap. One `gone` response reports all gaps among
- * the next 1,000 kept events; otherwise a reader would mostly get `gone` responses if every other event was
- * pruned. A reader that starts with the oldest event has missed no event, so it gets no `gone`.
+ * the next 1,000 kept events. Otherwise most responses would be `gone` in a log in which every other event
+ * was pruned. A reader that starts with the oldest event has missed no event, so it gets no `gone`.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {
   const { database } = dependencies
@@ -147,7 +148,7 @@ export const listEvents: Operation<'listEvents'> = async (dependencies, request)
   const { page, end } = cutPage(beforeGap, request, { number: start, id: startId })
   const numbers = page.map(({ number }) => number)
   const events = numbers.length === 0 ? [] : await readEvents(database, { accountId, numbers })
-  // Events were pruned after the scan, so the page is read again.
+  // Some events were pruned after the scan, so the page is read again.
   if (events.length < numbers.length) return listEvents(dependencies, request)
   const nextCursor = formatCursor(end.number, end.id, reported)
   return { events, gone: false, nextCursor, ended: end.number >= newest }

@@ -10,8 +10,8 @@ import type { NatsConnection } from '@nats-io/transport-node'
 const WATCH_MS = 10_000
 
 /**
- * Notifies the copies of the gateway of the accounts that have new events. Each copy of the gateway needs
- * only one stream, however many readers wait.
+ * Creates the streams that notify the copies of the gateway which accounts have new events. Each copy of the
+ * gateway needs only one stream, however many readers wait.
  */
 export const createLogWatch = (draining: AbortSignal) => {
   const logs = new EventEmitter().setMaxListeners(0)

@@ -1,7 +1,7 @@
 import { AUDIT_TABLE, type Migration } from '@leadwire/service-kit'
 
 // Webhooks and notifications have the same tables, in the schemas `public` and `notifications`, because both
-// share their statements. A step that changes such a table changes both schemas.
+// use the same statements. A migration that changes such a table must change it in both schemas.
 
 const ENDPOINTS = `
   CREATE TABLE endpoints (
@@ -22,13 +22,13 @@ const ENDPOINTS = `
     -- migration.
     events text[] NOT NULL DEFAULT '{lead.created}',
     leads text NOT NULL DEFAULT 'all',
-    -- Selects the leads whose events the endpoint gets. NULL passes every lead.
+    -- Selects the leads whose events the endpoint gets. NULL selects every lead.
     filter jsonb,
     -- Optional parts of bodies that the endpoint asks for.
     include text[] NOT NULL DEFAULT '{}',
 
-    -- The secret, replaced secrets that still sign until secrets_end_at, and the values of the endpoint's own
-    -- headers.
+    -- The encrypted secret, the replaced secrets that still sign, and the values of the endpoint's own
+    -- headers. secrets_end_at is when the first of the replaced secrets ends.
     sealed_secrets bytea,
     secrets_end_at timestamptz,
     header_names text[] NOT NULL DEFAULT '{}',
@@ -57,10 +57,10 @@ const EVENTS = `
     account_id bigint NOT NULL,
     account_key text NOT NULL,
     type text NOT NULL DEFAULT 'lead.created',
-    -- The place in the account's log: 1, 2, 3 and so on, in the order of storing. NULL if the event is not in
-    -- the log.
+    -- The position in the account's log: 1, 2, 3 and so on, in the order of storing. NULL if the event is not
+    -- in the log.
     number bigint,
-    -- NULL if the event or the message is about an endpoint.
+    -- NULL for events about endpoints, and for e-mails that are not about a single lead.
     lead_reference uuid,
     lead_version integer,
     test boolean NOT NULL DEFAULT false,
@@ -69,12 +69,13 @@ const EVENTS = `
     body bytea NOT NULL,
     -- The body with attributes, if the lead has any.
     body_with_attributes bytea,
-    -- The values of the lead that filters compare. NULL passes every filter.
+    -- The values of the lead that filters compare. With NULL, the event passes every filter.
     match jsonb,
     traceparent text,
     stream_sequence bigint,
-    -- How many deliveries were created. NULL before the fan-out. Samples (test sends) and tombstones (erased
-    -- events that never arrived) do not fan out, so they keep NULL.
+    -- How many deliveries were created. NULL before the fan-out. Events that do not fan out keep NULL:
+    -- tombstones (erased events that never arrived), and events that are stored together with their
+    -- deliveries, such as samples (test sends) and reports.
     fan_out integer,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- If set, pruning uses this time instead of created_at.
@@ -89,7 +90,7 @@ const EVENTS = `
   CREATE INDEX events_by_age ON events ((coalesce(kept_at, created_at)));
   CREATE UNIQUE INDEX events_by_number ON events (account_id, number) WHERE number IS NOT NULL;
 
-  -- Invalid events. The outbox stops publishing them.
+  -- Invalid events. The outbox stops publishing these events.
   CREATE TABLE dead_letters (
     event_id uuid PRIMARY KEY,
     stream_sequence bigint NOT NULL,
@@ -112,8 +113,9 @@ const EVENTS = `
   CREATE INDEX fan_out_queue_by_age ON fan_out_queue (queued_at);`
 
 const DELIVERIES = `
-  -- No foreign keys: the transaction that creates a delivery locks its endpoint and its event, and an event is
-  -- removed after its deliveries. Checking both keys was a fifth of what storing an event costs PostgreSQL.
+  -- Has no foreign keys, because checking both keys was a fifth of what storing an event costs PostgreSQL.
+  -- Instead, the transaction that creates a delivery locks its endpoint and its event, and an event is
+  -- removed only after its deliveries.
   CREATE TABLE deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account_id bigint NOT NULL,
@@ -132,7 +134,7 @@ const DELIVERIES = `
     -- When a manual attempt is due. A manual attempt leaves the schedule as it is.
     manual_at timestamptz,
     manual_attempts integer NOT NULL DEFAULT 0 CHECK (manual_attempts >= 0),
-    -- The end and the number of the current claim. Until the end, only one process may make the attempt. The
+    -- The end and the number of the current claim. Until this end, only one process may make the attempt. The
     -- result of an attempt with another claim number is ignored.
     claimed_until timestamptz,
     claim integer,
@@ -161,7 +163,7 @@ const DELIVERIES = `
   CREATE INDEX deliveries_of_account ON deliveries (account_id, id);
   CREATE INDEX deliveries_by_status ON deliveries (endpoint_id, status, id);
 
-  -- No foreign key: one transaction writes an attempt and updates its delivery, or removes both.
+  -- Has no foreign key, because one transaction writes an attempt and updates its delivery, or removes both.
   CREATE TABLE attempts (
     delivery_id bigint NOT NULL,
     number integer NOT NULL CHECK (number > 0),
@@ -205,8 +207,8 @@ const REPORTS = `
     PRIMARY KEY (endpoint_id, hour_of_day)
   ) WITH (fillfactor = 50);
 
-  -- An endpoint has a row from its first failure to its next success. Only these two events write the row,
-  -- so attempts do not contend for it.
+  -- An endpoint has a row from its first failure to its next success. Attempts in between do not write the
+  -- row, so attempts do not contend for it.
   CREATE TABLE endpoint_failures (
     endpoint_id bigint PRIMARY KEY,
     since timestamptz NOT NULL,
@@ -215,7 +217,7 @@ const REPORTS = `
   CREATE INDEX endpoint_failures_since ON endpoint_failures (since);
   CREATE INDEX endpoint_failures_unnotified ON endpoint_failures (endpoint_id) WHERE notified_at IS NULL;
 
-  -- Events about endpoints that are sent to other endpoints. Such an event has no lead.
+  -- Reports about endpoints, which are sent as events to other endpoints. Such an event has no lead.
   CREATE TABLE endpoint_reports (
     endpoint_id bigint NOT NULL,
     type text NOT NULL,
@@ -284,8 +286,8 @@ const SHARED = `
   -- version of the row.
   CREATE TABLE event_counters (account_id bigint PRIMARY KEY, last bigint NOT NULL) WITH (fillfactor = 50);
 
-  -- Further messages of events in the stream, which are not in events.stream_sequence: repeated messages, and
-  -- messages that were refused. An erasure deletes all these messages from the stream.
+  -- Messages in the stream that events.stream_sequence does not record: repeated messages of an event, and
+  -- messages that were refused. An erasure deletes these messages from the stream, too.
   CREATE TABLE event_messages (
     event_id uuid NOT NULL,
     stream_sequence bigint NOT NULL,
@@ -297,12 +299,12 @@ const SHARED = `
   -- The suspended accounts.
   CREATE TABLE held_accounts (account_id bigint PRIMARY KEY);
 
-  -- The responses that are repeated for a request with the same key, as in leads-service.
+  -- The saved responses. A repeated request with the same key gets the saved response, as in leads-service.
   CREATE TABLE idempotency_keys (
     token_id bigint NOT NULL,
     key text NOT NULL,
     fingerprint bytea NOT NULL,
-    -- Encrypted.
+    -- The encrypted response.
     body bytea NOT NULL,
     -- Always NULL, because the responses of this service show no lead.
     lead_reference uuid,
@@ -318,8 +320,8 @@ const NOTIFICATIONS = `
   ALTER TABLE endpoints ALTER events SET DEFAULT '{notification.requested}';
   ALTER TABLE events ALTER type SET DEFAULT 'notification.requested';
 
-  -- Counts the messages to each user in an hour. The messages beyond the limit are listed in a digest. The id
-  -- of the event of the digest is digest_id.
+  -- Counts the messages to each user in an hour. A digest lists the messages beyond the limit. digest_id is
+  -- the id of the event of this digest.
   CREATE TABLE message_counts (
     account_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -329,7 +331,7 @@ const NOTIFICATIONS = `
     PRIMARY KEY (account_id, user_id)
   );
   ALTER TABLE deliveries
-    -- Whether the message has been counted: however many attempts it takes, it counts once.
+    -- Whether the message has been counted. Its scheduled attempts count only once.
     ADD COLUMN counted boolean NOT NULL DEFAULT false,
     ADD COLUMN digest_id uuid;
   CREATE INDEX deliveries_of_digest ON deliveries (digest_id) WHERE digest_id IS NOT NULL;`
@@ -346,7 +348,7 @@ const STATEMENTS = [
 
 /** All tables of the database `webhooks`. */
 export const schema: Migration = {
-  // Development versions had other first steps. `migrate` refuses databases without this step.
+  // Development versions had other first steps. `migrate` refuses a migrated database that lacks this step.
   name: '0001-webhooks',
   up: async (knex) => void (await knex.raw(STATEMENTS.join('\n'))),
 }

@@ -4,7 +4,7 @@ import MailComposer from 'nodemailer/lib/mail-composer'
 import MimeNode from 'nodemailer/lib/mime-node'
 import type { Sender } from './mail-settings'
 
-/** The subject of a message that lists the messages that exceeded the hourly limit. */
+/** The subject of a digest: a message that lists the messages beyond the hourly limit. */
 export const DIGEST = 'digest'
 
 /** The messages that a digest lists. */
@@ -213,7 +213,7 @@ const renderInvitation = (
 
 /**
  * Composes a message as text and HTML, with a calendar entry for an appointment or callback. The Message-ID
- * contains the id of the event, so it is the same for every attempt.
+ * contains the id of the event, so the Message-ID is the same for every attempt.
  */
 export const composeMessage = async (
   event: NotificationRequested,

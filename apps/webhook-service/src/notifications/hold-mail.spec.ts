@@ -8,7 +8,7 @@ import { notification, startMailing } from './notifications.fixture'
 
 const { running, servers, boot, start, publish, list, retrieve } = startMailing()
 
-/** Creates a function that returns a refusal for every fifth step, and null for all others. */
+/** Creates a function that returns a refusal for every fifth step, and null for all other steps. */
 const refuseEachFifth = (status: number) => {
   let steps = 0
   return (): Error | null => {

@@ -5,7 +5,9 @@ import type { ClaimedDelivery } from '../delivery/claim/claim-deliveries'
 import type { Unmade } from '../delivery/record/record-attempts'
 import type { MailOutcome, Refusal } from './notify-user'
 
-/** The first pause after a temporary refusal. Each temporary refusal after a pause doubles the pause. */
+/**
+ * The first pause after a temporary refusal. If the server refuses again after a pause, the pause doubles.
+ */
 const FIRST_PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 30_000
 /**
@@ -55,8 +57,9 @@ const createReport = ({ logger, metrics }: { logger: Logger; metrics: Metrics })
 
 /**
  * Creates a function that sends a message, and pauses all messages of this process while the mail server
- * temporarily refuses them. A temporary refusal does not count as an attempt; the message is sent again after
- * the pause. The pause doubles until the server accepts a message, or refuses one for another reason.
+ * temporarily refuses them. A temporary refusal does not count as an attempt. The refused message is sent
+ * again after the pause. The pause doubles until the server accepts a message, or refuses a message for
+ * another reason.
  */
 export const createMailHold = (options: {
   database: Database

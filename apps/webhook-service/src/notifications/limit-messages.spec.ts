@@ -44,7 +44,7 @@ test('messages beyond the limit are not sent, and one digest lists them after th
     expect(digest.text).toContain(`24 June 2026 at 14:30 (Europe/London), lead ${leadReference}`)
     expect(digest.html).toContain(leadReference)
   }
-  // A digest does not name the lead, because an erasure could not find it there.
+  // A digest does not name the lead, because an erasure could not find the name in a digest.
   expect(digest.text).not.toContain('Fenster')
   expect(digest.attachments).toEqual([])
   const [newest] = (await list()).filter(({ subject }) => subject === 'digest')

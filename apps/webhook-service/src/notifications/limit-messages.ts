@@ -8,7 +8,7 @@ import { storeNotification } from './store-notification'
 
 const HOUR_MS = 3_600_000
 /**
- * How long after the end of the hour a digest is sent. The last messages of the hour are recorded by then.
+ * How long after the end of the hour a digest is sent. By then, the last messages of the hour are recorded.
  */
 const DIGEST_DELAY_MS = 5000
 /** The maximum number of entries in a digest. */
@@ -92,8 +92,8 @@ const findOrStoreDigest = async (
 /**
  * Creates a function that limits the messages to a user in an hour. A message beyond the limit is cancelled,
  * and listed in a digest that is sent after the end of the hour. A manual attempt counts as a further
- * message, so that manual attempts cannot exceed the limit. A digest itself is not limited, unless it is sent
- * by a manual attempt.
+ * message, so that manual attempts cannot exceed the limit. A digest counts only if it is sent by a manual
+ * attempt.
  *
  * The transaction locks the row of `message_counts`, then the mailbox, then the delivery.
  */
@@ -102,7 +102,7 @@ export const limitMessages =
   async ({ id, claim, body, manual }: ClaimedDelivery): Promise<Unmade | undefined> => {
     const event = NotificationRequested.decode(body)
     const { accountId, userId } = event
-    // A message to the contact of an account has no user.
+    // A message to the contact of an account has no user and is not limited.
     if (userId === 0 || (event.subject === DIGEST && !manual)) return undefined
     const hour = Math.floor(clock.now().getTime() / HOUR_MS) * HOUR_MS
     const isAllowed = await database.transaction(async (tx) => {

@@ -34,7 +34,7 @@ const parseTarget = (text: string): MailTarget => {
   }
 }
 
-/** Reads SMTP_URL. The error does not repeat the value, because it may contain a password. */
+/** Reads SMTP_URL. The error does not repeat the URL, because the URL may contain a password. */
 export const mailTarget = makeValidator<MailTarget>((text) => {
   const target = whenValid(() => parseTarget(text))
   if (target) return target

@@ -14,7 +14,8 @@ const NEWEST = 1000
 
 /**
  * Creates the mailbox of an account if it does not exist yet. The mailbox is the endpoint of the account's
- * notifications, and has the same id as the account. It has no secret, because e-mails are not signed.
+ * notifications, and has the same id as the account. The mailbox has no secret, because e-mails are not
+ * signed.
  */
 const ensureMailbox = statement('ensure-mailbox')`
   INSERT INTO endpoints (id, account_id, url, enabled) OVERRIDING SYSTEM VALUE
@@ -43,7 +44,7 @@ const computeLatestStart = (clock: Clock): Date => new Date(clock.now().getTime(
 
 /**
  * Returns endpoints of all accounts, in the order of their ids. All attempts at these endpoints have failed
- * for 24 hours, and the contacts have not been notified.
+ * for 24 hours, and the contacts of their accounts have not been notified yet.
  */
 export const listFailingEndpoints: Operation<'listFailingEndpoints'> = async (
   { database, clock },

@@ -29,7 +29,7 @@ interface MailOptions {
 }
 
 /**
- * Thrown if the server has received the whole message and has not responded. It may have accepted the
+ * Thrown if the server has received the whole message and has not responded. The server may have accepted the
  * message.
  */
 class Unconfirmed extends Error {}
@@ -40,9 +40,9 @@ const sendToServer = (
   { timeoutMs, draining, authorities }: MailOptions,
 ): Promise<string> =>
   new Promise((resolve, reject) => {
-    // Requires TLS with a verified certificate if there is a password to protect, or if authorities are
-    // configured. Otherwise TLS is used if the server offers it, with any certificate, because this is better
-    // than no TLS.
+    // Requires TLS with a verified certificate if there is a password to protect, if authorities are
+    // configured, or if the URL is smtps://. Otherwise uses TLS if the server offers it, with any
+    // certificate, because this is better than no TLS.
     const isVerified = auth !== undefined || authorities !== undefined
     const connection = new SMTPConnection({
       ...address,
@@ -115,7 +115,7 @@ export const deleteMessagesFrom =
   (target: MailTarget) =>
   async (eventIds: string[]): Promise<void> => {
     if (!('folder' in target)) return
-    // A full disk or a crash may have left an incomplete file.
+    // A full disk or a crash may have left an incomplete file, whose name starts with a dot.
     const names = eventIds.flatMap((id) => [`${id}.eml`, `.${id}.eml`])
     await Promise.all(names.map((name) => rm(join(target.folder, name), { force: true })))
   }
@@ -123,7 +123,7 @@ export const deleteMessagesFrom =
 const NO_RESPONSE = { status: null, response: null }
 
 /**
- * A refusal that does not concern the message. `for now`: the server temporarily refuses all messages.
+ * A refusal that does not concern a single message. `for now`: the server temporarily refuses all messages.
  * `account`: the server refuses the connection or the account.
  */
 export type Refusal = 'for now' | 'account'
@@ -136,7 +136,7 @@ export type MailOutcome = MailResult & Outcome
 
 /**
  * Matches the replies that are about the account of the sender: login (530), policy and permission (5.7.x), a
- * sending quota (5.4.5), and a mailbox (5.2.x), which may be the mailbox of the sender.
+ * sending quota (5.4.5), and a mailbox (5.2.x), because this may be the mailbox of the sender.
  */
 const ACCOUNT_REPLY = /^(530|5\d\d[ -]#?5\.(7\.\d+|4\.5|2\.\d+))\b/
 
@@ -162,16 +162,17 @@ const describeFailure = (error: NodemailerError | Unconfirmed): MailResult => {
   if (error instanceof Unconfirmed)
     return { ...NO_RESPONSE, error: 'unconfirmed', permanent: true, cause: error.cause }
   const { code = '', originalCode, responseCode, response = '', permanent = false } = error
-  // nodemailer interprets any digits at the start of a response as its code.
+  // Ignores a code above 999, because nodemailer interprets any digits at the start of a response as its
+  // code.
   const status = responseCode !== undefined && responseCode < 1000 ? responseCode : null
   const refusal = classifyRefusal(error)
   const received = { status, response: cutText(response), refusal }
   if (code === 'EDNS') return { ...received, error: 'dns', cause: error }
   if (code === 'ETLS') return { ...received, error: 'tls', cause: error }
-  // The log gets no cause, because the response of the server may contain the address of the recipient.
+  // Passes no cause to the log, because the response of the server may contain the address of the recipient.
   if (responseCode !== undefined)
     return { ...received, error: 'smtp_status', permanent: permanent && refusal === undefined }
-  // nodemailer itself rejects the address.
+  // Without a response, this code means that nodemailer itself has rejected the address.
   if (code === 'EENVELOPE') return { ...received, error: 'unsendable', permanent: true }
   return { ...received, error: classifyFailure({ code: originalCode ?? code }) }
 }

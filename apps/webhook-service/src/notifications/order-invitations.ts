@@ -8,8 +8,8 @@ import { isUnclaimed } from '../delivery-sql'
 /** How long a message waits for an earlier message that is in flight before it checks again. */
 const WAIT_MS = 1000
 
-// Uses the index on the lead. The id of an invitation is the id of the event of its first message. The bodies
-// of all later messages contain this id.
+// Finds the messages by the index on the lead. The id of an invitation is the id of the event of its first
+// message. The bodies of all later messages contain this id.
 const findOthers = statement<{ body: Buffer; claimed: boolean }>('messages-of-invitation')`
   SELECT body,
     EXISTS (SELECT FROM deliveries WHERE event_id = e.id AND NOT ${isUnclaimed(':claimMs::int')}) AS claimed
@@ -22,15 +22,15 @@ const cancel = statement('cancel-overtaken')`
     next_attempt_at = NULL, manual_at = NULL, claim = NULL, claimed_until = NULL, updated_at = clock_timestamp()
   WHERE id = $1 AND claim = $2`
 
-// No process claims the delivery before the shortened claim expires.
+// Shortens the claim instead of releasing it, so that no process claims the delivery before the wait is over.
 const shortenClaim = statement('wait-for-earlier-message')`
   UPDATE deliveries SET claimed_until = clock_timestamp() + ${WAIT_MS} * interval '1 ms'
   WHERE id = $1 AND claim = $2`
 
 /**
- * Computes the place of a message among the messages of its invitation. Places are compared as strings. A
- * place ends with the id of the event, so all places differ. Two messages with the same place would wait for
- * each other.
+ * Computes the position of a message among the messages of its invitation. Positions are compared as strings.
+ * A position ends with the id of the event, so all positions differ. Two messages with the same position
+ * would wait for each other.
  */
 const computePlace = ({ sequence, requestedAt, eventId }: NotificationRequested): string =>
   `${String(sequence).padStart(10, '0')} ${requestedAt} ${eventId}`
@@ -39,9 +39,10 @@ const getInvitationId = ({ invitationId, eventId }: NotificationRequested) => in
 
 /**
  * Creates the function that keeps the messages of an invitation to one user in order, so that the user's last
- * message shows the current state. Before each attempt, it cancels the message if a later message is stored.
- * If an earlier message is in flight, the message waits. If two messages start at the same time, either the
- * earlier message finds the later message, or the later message finds that the earlier message is claimed.
+ * message shows the current state. The function runs before each attempt of a message. If a later message is
+ * stored, the function cancels the message. If an earlier message is in flight, the message waits. If two
+ * messages start at the same time, either the earlier message finds the later message, or the later message
+ * finds that the earlier message is claimed.
  */
 export const orderInvitations =
   ({ database, clock, claimMs }: { database: Database; clock: Clock; claimMs: number }) =>

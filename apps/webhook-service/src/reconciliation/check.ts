@@ -12,7 +12,10 @@ const OVERDUE_MS = 120_000
 const OUT_OF_SYNC_MS = 1_800_000
 /** How long a stored event may wait for its deliveries. */
 const FAN_OUT_WITHIN_MS = 30_000
-/** How many deliveries of an endpoint are checked for a valid claim, starting with the longest due. */
+/**
+ * How many deliveries of an endpoint are checked for a valid claim, starting with the delivery that has been
+ * due the longest.
+ */
 const PER_ENDPOINT = 50
 
 interface EventRow extends Record<(typeof COUNTS)[number], number> {
@@ -30,8 +33,8 @@ const COUNTS = ['inFlight', 'pending', 'held', 'delivered', 'exhausted', 'cancel
 
 /**
  * SQL: the events that match a condition, with the numbers of their deliveries by status. `:claimMs` is the
- * length of a claim in milliseconds. The lateral join counts event by event. With a grouped subquery,
- * PostgreSQL would compare each event with the counts of all others, because hash joins are forbidden.
+ * length of a claim in milliseconds. The lateral join counts event by event. Hash joins are forbidden, so
+ * with a grouped subquery PostgreSQL would compare each event with the counts of all other events.
  */
 const selectCounts = (condition: string) => `
   WITH wanted AS MATERIALIZED (
@@ -54,8 +57,8 @@ const countNext = statement<EventRow>('count-next-deliveries')`
   ${selectCounts(`id > :after ORDER BY id LIMIT ${BATCH}`)}`
 
 /**
- * Adds up the counts of events, and finds events whose deliveries do not match the number that their fan-out
- * recorded. An old event may have fewer deliveries, because old deliveries are pruned.
+ * Adds up the counts of events. Finds events whose number of deliveries differs from the number that their
+ * fan-out recorded. An old event may have fewer deliveries, because old deliveries are pruned.
  */
 const compare = (rows: EventRow[], keptMs: number) => {
   // Uses the clock of this machine, with a margin of a minute for its difference from the database's clock.
@@ -137,9 +140,9 @@ const LAST_BEYOND = selectFirst({
   limit: 1,
 })
 
-// A loose index scan: one probe for each endpoint with open deliveries of a status. OFFSET 0 keeps PostgreSQL
-// from reading all endpoints. While an attempt of the endpoint is in flight, its due deliveries may wait for
-// that attempt, so they are not overdue.
+// This is a loose index scan: one probe for each endpoint with open deliveries of a status. OFFSET 0 keeps
+// PostgreSQL from reading all endpoints. While an attempt of the endpoint is in flight, its due deliveries
+// may wait for that attempt, so these deliveries are not overdue.
 const checkDeliveries = statement<DeliveryRow>('check-deliveries')`
   WITH RECURSIVE open AS (
     SELECT :status::text AS status, :endpointId::bigint AS endpoint_id
@@ -187,8 +190,8 @@ const checkNextEvents = async (
 ) => {
   const found = await countNext(tables, { after: after || NO_EVENT, claimMs })
   const counted = found.filter((row) => accountId === undefined || row.accountId === accountId)
-  // Ends with the first batch that is not full. New events get higher ids, so the check would never reach an
-  // empty batch while events arrive.
+  // Ends with the first batch that is not full. New events get higher ids, so a check that waits for an empty
+  // batch would never end while events arrive.
   const isEnd = found.length < BATCH
   return CheckResponse.fromPartial({
     ...compare(counted, keptMs),

@@ -8,7 +8,7 @@ import { findEventMessages, findLeadEvents, lockDeliveries } from './remove-even
 /** How many events one transaction erases. The number is small, because an event may have many deliveries. */
 const BATCH = 20
 
-// The events that report the erasure itself are kept.
+// Keeps the events that report the erasure itself.
 const lockNextEvents = statement<{ id: string; body: Buffer }>('events-to-erase')`
   SELECT id, body FROM events
   WHERE lead_reference = :leadReference AND account_id = :accountId AND erased_at IS NULL
@@ -50,8 +50,8 @@ interface Counts {
   unplacedAt: string | null
 }
 
-// Goes through the events, because only they have an index on the lead. A tombstone does not count as an
-// event, because the event for which it was stored has never arrived.
+// Finds the deliveries through the events, because only the table of events has an index on the lead. A
+// tombstone does not count as an event, because the event for which it was stored has never arrived.
 const count = statement<Counts>('count-erased')`
   WITH of_lead AS MATERIALIZED (
     SELECT id, stream_sequence, created_at, sample, account_key = '' AND length(body) = 0 AS is_tombstone
@@ -108,10 +108,10 @@ const eraseIn = async (
 }
 
 /**
- * Erases the bodies of a lead's events, the responses of receivers, and .eml files. Cancels deliveries that
- * have not been sent. With `tombstone`, stores an empty event for each of `eventIds` that is not stored, so
- * that a late message cannot store the event. May be repeated. Reports everything that was erased so far,
- * also by earlier calls.
+ * Erases the bodies of a lead's events, the responses of receivers, and .eml files. Cancels all deliveries
+ * that are not delivered. With `tombstone`, stores an empty event for each of `eventIds` that is not stored,
+ * so that a message that arrives later cannot store the event. May be repeated. Reports everything that was
+ * erased so far, also by earlier calls.
  */
 export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies, request) => {
   const { database, notifications, deleteMessages, claimMs } = dependencies

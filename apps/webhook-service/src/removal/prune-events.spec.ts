@@ -169,7 +169,7 @@ test('deliveries of lead.erased are kept outside the log, even after their endpo
   await service.stop()
   await daysPass(90.1)
   await doors.rows(`UPDATE endpoints SET deleted_at = deleted_at - interval '91 days'`)
-  // Removes the other event.
+  // Only the event of the other type is removed.
   expect(await prune()).toBe(1)
   const rows = () => doors.rows('SELECT id, number, kept_at::text, xmin FROM events')
   const left = await rows()
@@ -250,7 +250,8 @@ test.each([
     }
   }
   await Promise.all(copies.map(rounds))
-  // The last batch of one process may have done nothing, because the other process held the lock.
+  // The last batch of one process may have done nothing, because the other process held the lock. So another
+  // round follows.
   await rounds(copies[0]!)
   expect(rows).toBe(20 * 3 + 10)
   const state = () =>
@@ -280,7 +281,7 @@ test('recent events are not read', async () => {
   }
   expect(await read()).toBe(0)
   expect((await createPruneEvents(database('public'), KEPT, nothing).batch()).more).toBe(false)
-  // A connection reports its statistics when it ends.
+  // PostgreSQL reports the statistics of a connection when the connection ends.
   await lifecycle.stop()
   await eventually(async () => expect(await read()).toBeGreaterThan(0))
   expect(await read()).toBeLessThan(20)

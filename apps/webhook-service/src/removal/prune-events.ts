@@ -2,8 +2,8 @@ import { type Database, type Pruned, statement } from '@leadwire/service-kit'
 import type { Dependencies } from '../operation'
 
 /**
- * How many events one transaction reads, and how many deliveries it removes. An event may have many
- * deliveries.
+ * How many events one transaction reads, and how many deliveries it removes, at most. The deliveries have a
+ * separate limit, because an event may have many deliveries.
  */
 const BATCH = { events: 200, deliveries: 1000 }
 
@@ -12,8 +12,9 @@ const lockPruning = statement<{ locked: boolean }>('lock-pruning')`
   SELECT pg_try_advisory_xact_lock(hashtextextended('prune ' || current_schema(), 0)) AS locked`
 
 // Uses now(), because PostgreSQL cannot limit an index search by clock_timestamp(). Skips events that an
-// erasure has locked; a later run prunes them. Each run starts an hour before the last event of the previous
-// run. It does not start earlier, because the index has the entries of removed events until it is vacuumed.
+// erasure has locked, and a later run prunes these events. Each run starts an hour before the last event of
+// the previous run. A run does not start earlier, because the index has the entries of removed events until
+// it is vacuumed.
 const lockOld = statement<{ id: string; since: string }>('find-old-events')`
   SELECT id, coalesce(kept_at, created_at) AS since FROM events
   WHERE coalesce(kept_at, created_at) >= coalesce(:from::timestamptz - :overlapHours::int * interval '1 hour', '-infinity')
@@ -53,8 +54,8 @@ const deleteEvents = statement<{ id: string }>('delete-old-events')`
       - CASE WHEN sample THEN :exhaustedMs::bigint ELSE :doneMs::bigint END * interval '1 ms'
   RETURNING id`
 
-// Removes the event from the log of its account, as if it were pruned. With this `kept_at`, no run reads the
-// event again.
+// Removes the event of a receipt from the log of its account, as if the event were pruned. With this
+// `kept_at`, no run reads the event again.
 const keepReceipts = statement('keep-receipts')`
   UPDATE events e SET number = NULL, kept_at = 'infinity'
   WHERE id = ANY (:ids::uuid[]) AND ${IS_OF_RECEIPT}
@@ -75,14 +76,15 @@ const keepEvents = statement('keep-events')`
   ) k
   WHERE events.id = k.id AND k.at >= clock_timestamp() - :shortestMs::bigint * interval '1 ms'`
 
-// The outbox reads a dead letter within minutes, so an old dead letter is no longer needed.
+// Deletes old dead letters, because the outbox reads a dead letter within minutes.
 const deleteDeadLetters = statement('delete-dead-letters')`
   DELETE FROM dead_letters WHERE event_id = ANY (ARRAY (
     SELECT event_id FROM dead_letters WHERE recorded_at < now() - :keptMs::bigint * interval '1 ms'
     ORDER BY recorded_at LIMIT :limit))`
 
-// A deleted endpoint is needed only while its deliveries can be shown. Receipts show only the id of an
-// endpoint. Deleting the row also deletes its encrypted secrets and headers.
+// A deleted endpoint is needed only while its deliveries can be shown. The deliveries of receipts do not need
+// the endpoint, because receipts show only its id. Deleting the row also deletes its encrypted secrets and
+// headers.
 const deleteEndpoints = statement('delete-old-endpoints')`
   WITH old AS MATERIALIZED (
     SELECT id FROM endpoints p
@@ -112,8 +114,8 @@ interface Retentions {
 
 /**
  * Creates the pruning of events and deliveries. A batch removes old deliveries with their attempts, and then
- * events and deleted endpoints that have no deliveries left. Open deliveries are never removed, and neither
- * are the deliveries of `lead.erased`, because receipts show them.
+ * events and deleted endpoints that have no deliveries left. Open deliveries are never removed. The
+ * deliveries of `lead.erased` are never removed either, because receipts show them.
  */
 export const createPruneEvents = (
   database: Database,

@@ -12,7 +12,8 @@ export const findEventMessages = statement<EventMessage>('messages-of-events')`
 
 /**
  * Locks the deliveries of events in the order of their ids, as every statement that waits for the locks of
- * many deliveries. Waits for attempts that are being recorded, so that the following statements see them.
+ * many deliveries does. Waits for attempts that are being recorded, so that the following statements see
+ * these attempts.
  */
 export const lockDeliveries = statement('lock-deliveries-of-events')`
   SELECT id FROM deliveries WHERE event_id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE`
@@ -61,9 +62,9 @@ export const removeLeadEvents: Operation<'removeLeadEvents'> = async (
 /** How many rows one call deletes. */
 const BATCH = 500
 
-// The remaining events are samples, and events that were stored after their leads were removed. Samples are
-// found by their deliveries, and the other events by their numbers. Uses no ORDER BY, because PostgreSQL
-// might then scan the rows of all other accounts.
+// Finds the events that remain after the removal of all leads: samples, and events that were stored after
+// their leads were removed. Samples are found by their deliveries, and the other events by their numbers.
+// Uses no ORDER BY, because PostgreSQL might then scan the rows of all other accounts.
 const findRemaining = statement<{ id: string }>('remaining-events')`
   (SELECT event_id AS id FROM deliveries WHERE account_id = $1 LIMIT ${BATCH})
   UNION ALL (SELECT id FROM events WHERE account_id = $1 AND number IS NOT NULL LIMIT ${BATCH})`
@@ -98,7 +99,7 @@ const deleteAudit = statement('delete-audit-of-account')`
   RETURNING id`
 
 /**
- * Removes a batch of the remaining events of an account. If there are none, removes all other rows of the
+ * Removes a batch of the remaining events of an account. If no events remain, removes all other rows of the
  * account, and resolves with true.
  */
 const removeFrom = async (

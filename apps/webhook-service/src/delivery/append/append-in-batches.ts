@@ -13,7 +13,9 @@ import { type Appended, appendEvents } from './append-events'
 import { countBytes, type StoredEvent } from './read-event'
 import { recordMessages } from './record-messages'
 
-/** The maximum numbers of events and of bytes of bodies that one transaction stores. */
+/**
+ * The maximum number of events that one transaction stores, and the maximum number of bytes in their bodies.
+ */
 const BATCH_EVENTS = 100
 const BATCH_BYTES = 4 * 1024 * 1024
 const MAX_QUEUED = 20_000
@@ -29,19 +31,20 @@ export type AppendResult = 'stored' | 'erased' | { error: unknown }
 
 const isLarge = (event: StoredEvent) => countBytes(event) > LARGE_BYTES
 /**
- * Returns whether PostgreSQL refuses a value of an event. A number that another event already has is an error
- * in the database, not in the event.
+ * Returns whether PostgreSQL has refused a value of an event. A duplicate number (`events_by_number`) does
+ * not count, because it is an error in the database and not in the event.
  */
 const isInvalidEvent = (error: unknown) =>
   isRefusedValue(error) && violatedConstraint(error) !== 'events_by_number'
 
 /**
  * Creates the function that appends an event. Events are batched: a fair queue takes one event of each
- * account in turn, so that an account with many events does not delay the others. Large events are batched
- * separately, with one transaction at a time.
+ * account in turn, so that an account with many events does not delay other accounts. Large events are
+ * batched separately, with one transaction at a time.
  *
  * If an endpoint stays locked, the batch is appended again without fan-outs. If PostgreSQL refuses a value of
- * the batch, each event is appended separately, so that one event does not hold back the others.
+ * the batch, each event is appended separately, so that one invalid event does not hold back the other
+ * events.
  */
 export const createAppend = (options: {
   /** A database whose commits wait for the disk. */
@@ -57,7 +60,7 @@ export const createAppend = (options: {
 
   const append = async (events: StoredEvent[], fansOut: boolean): Promise<AppendResult[]> => {
     const limits = findClaimLimits(new Set(events.map(({ accountId }) => accountId)))
-    // Deliveries with large bodies are left to the claim step, which reads these bodies only if they fit into
+    // Leaves deliveries with large bodies to the claim step, which reads these bodies only if they fit into
     // memory.
     const deliveries = events.some(isLarge) ? 0 : limits.deliveries
     const appended = await appendEvents(database, {

@@ -22,12 +22,12 @@ const ACK_WAIT_MS = 5000
  * nothing more for any account. So the limit is a multiple of what one process may have in flight.
  */
 const MAX_ACK_PENDING = 20_000
-/** A deleted consumer or a replaced server is noticed within this time. */
+/** How long one pull lasts. The service notices a deleted consumer or a replaced server within this time. */
 const PULL_EXPIRES_MS = 2000
 /**
  * How many messages one pull requests. A message has at most 1 MB, so a pull delivers at most 64 MB. A pull
- * has no limit in bytes, because such a limit stalls the client: a message that is larger than the rest of
- * the limit ends the pull, and the next pull starts only after two missed heartbeats.
+ * has no limit in bytes, because such a limit stalls the client. A message that is larger than the remaining
+ * bytes ends the pull, and the next pull starts only after two missed heartbeats.
  */
 const MAX_PULLED = 64
 
@@ -50,7 +50,8 @@ const ensureConsumer = async ({ nats, subject, name, replicas }: ConsumerOptions
     const durable = { durable_name: name, ack_policy: AckPolicy.Explicit }
     await consumers.add(LEADS_STREAM.name, { ...durable, ...settings })
   } catch (error) {
-    // Servers before 2.10 do not reject `add`. They change the settings of the existing consumer instead.
+    // NATS from version 2.10 on rejects `add` if the consumer has other settings. Earlier servers change the
+    // settings of the existing consumer instead.
     const exists = error instanceof JetStreamApiError && error.code === CONSUMER_EXISTS_WITH_OTHER_SETTINGS
     if (!exists) throw error
     await consumers.update(LEADS_STREAM.name, name, settings)
@@ -60,7 +61,8 @@ const ensureConsumer = async ({ nats, subject, name, replicas }: ConsumerOptions
 
 /**
  * Passes every message of a subject to `take`. Creates the stream and the consumer, and creates them again
- * after NATS has lost them. `check` rejects until both were created, and after a try to create them failed.
+ * after NATS has lost them. `check` rejects until the stream and the consumer were created, and after they
+ * could not be created again.
  */
 export const consumeEvents = (options: ConsumerOptions) => {
   const { name, take } = options

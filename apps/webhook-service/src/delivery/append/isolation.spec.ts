@@ -42,8 +42,8 @@ const countDeliveries = async () => {
 }
 
 /**
- * Publishes the bystander's events one after the other. Each must arrive before the next. Resolves with how
- * many arrived.
+ * Publishes the bystander's events one after the other. Each event must arrive before the next event is
+ * published. Resolves with the number of events that arrived.
  */
 const standBy = async (until: () => Promise<boolean>) => {
   let arrived = 0

@@ -45,7 +45,8 @@ test('an event that arrives again changes nothing', async () => {
   await doors.publish(event, event, event)
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   await doors.publish(event)
-  // Messages are processed in order, so the repeated one was processed when the next event has arrived.
+  // Messages are processed in order. So when the next event has arrived, the repeated message has been
+  // processed.
   const next = doors.event(3)
   await doors.publish(next)
   await eventually(() =>

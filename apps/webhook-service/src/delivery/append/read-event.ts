@@ -18,9 +18,9 @@ export interface StoredEvent
   /** The body for endpoints that include attributes. Null if it is the same as `body`. */
   bodyWithAttributes: Buffer | null
   traceparent: string | null
-  /** When the event happened, in ISO 8601. Null stands for the time at which it is stored. */
+  /** When the event happened, in ISO 8601. Null: the time at which the event is stored. */
   createdAt: string | null
-  /** JSON of the values that filters of endpoints compare. Null passes every filter. */
+  /** JSON of the values that filters of endpoints compare. An event with null passes every filter. */
   match: string | null
   /** The sequence number of the event's message in the stream. */
   streamSequence?: number

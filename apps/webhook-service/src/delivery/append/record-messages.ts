@@ -1,7 +1,7 @@
 import { type EventMessage, statement, type Transaction } from '@leadwire/service-kit'
 
-// The commit waits for the disk. If the number of a message were lost, an erasure could not delete the
-// message.
+// Makes the commit wait for the disk (`synchronous_commit`), because an erasure could not delete a message
+// whose number was lost.
 const insertMessages = statement('insert-event-messages')`
   INSERT INTO public.event_messages (event_id, stream_sequence)
   SELECT m.event_id, m.sequence
@@ -15,8 +15,8 @@ const findErased = statement<{ id: string }>('find-erased-events')`
 
 /**
  * Records the sequence numbers of messages whose events are already stored or are invalid. Resolves with the
- * ids of the events that were erased; the caller must delete their messages from the stream. If one of the
- * other events is erased later, that erasure deletes the messages of the event.
+ * ids of the erased events. The caller must delete the messages of erased events from the stream. If another
+ * event is erased later, that erasure deletes the recorded messages.
  *
  * The order matters. An erasure marks events as erased before it reads the numbers, and this function writes
  * the numbers before it reads which events are erased. So either the erasure or the caller of this function

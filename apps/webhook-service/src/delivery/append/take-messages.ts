@@ -19,15 +19,16 @@ import { recordMessages } from './record-messages'
 
 const RETRY_MS = 1000
 /**
- * A message that finds no room, or takes too long to store, is returned to JetStream if it was delivered at
- * most this often. Otherwise it is terminated, and the outbox publishes the event again.
+ * A message that finds no room, or takes too long to store, is returned to JetStream if this was one of its
+ * first three deliveries. After a later delivery, the message is terminated, and the outbox publishes the
+ * event again.
  */
 const MAX_RETURNS = 3
 
 /**
- * How much may normally be in flight for all accounts together. A single account may use all of this limit.
- * Beyond the limit, an account may have at most the fraction `SHARE` of the limit in flight. `OVERLOAD` times
- * the limit is never exceeded.
+ * How many messages and bytes may normally be in flight, for all accounts together. A single account may use
+ * this whole limit. Once the limit is reached, an account may have at most the fraction `SHARE` of the limit
+ * in flight. All accounts together never exceed `OVERLOAD` times the limit.
  */
 const IN_FLIGHT = { messages: 4000, bytes: 32 * 1024 * 1024 }
 const SHARE = 1 / 4
@@ -47,7 +48,10 @@ const recordDeadLetter = statement('record-dead-letter')`
   ON CONFLICT (event_id) DO UPDATE
   SET stream_sequence = excluded.stream_sequence, reason = excluded.reason, recorded_at = excluded.recorded_at`
 
-/** Limits the messages in flight, and renews them. */
+/**
+ * Creates the limit of messages in flight. Also renews the messages in flight, so that JetStream does not
+ * redeliver them.
+ */
 const createInFlight = () => {
   const startedAt = new Map<JsMsg, number>()
   /** How much is in flight, as a fraction of `IN_FLIGHT`. */
@@ -60,8 +64,8 @@ const createInFlight = () => {
   }, RENEW_EVERY_MS).unref()
   return {
     /**
-     * Starts a message. Resolves with the function that ends it, or with undefined if there is no room for a
-     * message of this account.
+     * Counts a message as in flight. Resolves with the function to call when the message is done, or with
+     * undefined if its account has no room for the message.
      */
     start: async (message: JsMsg, event: StoredEvent): Promise<(() => void) | undefined> => {
       const cost = Math.max(1 / IN_FLIGHT.messages, countBytes(event) / IN_FLIGHT.bytes)
@@ -83,8 +87,8 @@ const createInFlight = () => {
  * Stores the events of JetStream messages, and acknowledges each message when its event is on the disk.
  *
  * - If the database is unavailable, the message is returned to JetStream.
- * - If the event is invalid, it is recorded as a dead letter and the message is terminated. The outbox stops
- *   publishing the event.
+ * - If the event is invalid, the event is recorded as a dead letter and the message is terminated. The outbox
+ *   stops publishing the event.
  * - If the event was erased, the message is deleted from the stream.
  * - If the account has too much in flight, or storing the event takes too long, the message is returned a few
  *   times and then terminated. The outbox publishes the event again later. The number of returns is limited,
@@ -111,7 +115,7 @@ export const takeMessages = (options: {
 
   const reject = async (message: JsMsg, error: unknown, eventId: string) => {
     const { seq: sequence } = message
-    // PostgreSQL rejects a text that contains NUL.
+    // Removes NUL, because PostgreSQL rejects a text that contains NUL.
     const reason = (error as Error).message.replaceAll('\0', '').slice(0, MAX_REASON)
     // A message without an id did not come from the outbox, so no dead letter is recorded for it.
     const isFromOutbox = isUuid(eventId)
@@ -126,7 +130,7 @@ export const takeMessages = (options: {
     metrics.eventsRefused.inc()
     if (!logged.has(eventId)) logger.error({ err: error, event_id: eventId, sequence }, 'an event is invalid')
     logged.set(eventId, true)
-    // No reason is passed, because servers before 2.11 do not understand a termination with a reason.
+    // Passes no reason, because NATS servers before 2.11 do not understand a termination with a reason.
     message.term()
   }
 

@@ -21,7 +21,7 @@ interface AttemptOptions {
   proxy?: string
 }
 
-// Longer than any attempt that should not time out.
+// Long enough that only an attempt that hangs times out.
 const AMPLE_MS = 60_000
 
 const sealer = createSealer([Buffer.alloc(32, 7)])

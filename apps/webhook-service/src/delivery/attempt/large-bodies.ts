@@ -1,11 +1,15 @@
 import { createFairQueue, type Database, statement } from '@leadwire/service-kit'
 
 /**
- * A body of more bytes is large: its event is stored in a separate batch, and an attempt reads the body only
- * after the claim. Small bodies need no memory limit, because the number of attempts in flight is limited.
+ * A body with more bytes than this is large. An event with a large body is stored in a separate batch, and an
+ * attempt reads a large body only after the claim. Small bodies need no memory limit, because the number of
+ * attempts in flight is limited.
  */
 export const LARGE_BYTES = 16 * 1024
-/** The maximum number of bytes of large bodies in memory, for all accounts and for one account. */
+/**
+ * The maximum number of bytes of large bodies in memory: first for all accounts together, then for one
+ * account.
+ */
 const BYTES = 64 * 1024 * 1024
 const BYTES_PER_ACCOUNT = 16 * 1024 * 1024
 
@@ -21,7 +25,7 @@ interface Body {
   length: number
   /** How many deliveries use the body. */
   holders: number
-  /** Returns the room of the body to the queue. */
+  /** Frees the room that the body takes in memory. */
   leave: () => void
 }
 
@@ -30,13 +34,13 @@ type BodyKey = { eventId: string; withAttributes: boolean }
 const renderKey = ({ eventId, withAttributes }: BodyKey) => `${eventId} ${withAttributes}`
 
 /**
- * Keeps the large bodies that the attempts of this process send. All deliveries of an event with the same
- * body share one buffer.
+ * Creates the in-memory store of the large bodies that attempts of this process send. All deliveries of an
+ * event with the same body share one buffer.
  */
 export const createLargeBodies = (database: Database) => {
   const bodies = new Map<string, Body>()
-  // A body that finds no room does not wait in this queue; the claim of its delivery is released. The first
-  // body of an account always finds room.
+  // A body that finds no room does not wait in this queue. Instead, the claim of its delivery is released.
+  // The first body of an account always finds room.
   const enter = createFairQueue({ computeShare: (accounts) => Math.min(BYTES_PER_ACCOUNT, BYTES / accounts) })
 
   const read = async ({ eventId, withAttributes }: BodyKey): LargeBody => {

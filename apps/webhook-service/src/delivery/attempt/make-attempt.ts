@@ -11,7 +11,7 @@ import { renderHeaders, type Webhook } from './webhook-headers'
 export interface Result {
   status: number | null
   /**
-   * Null on success. `internal` if the attempt failed because of an internal error; such an attempt does not
+   * Null on success. `internal` if the attempt failed because of an internal error. Such an attempt does not
    * count.
    */
   error: AttemptError | 'internal' | null
@@ -48,7 +48,7 @@ const PROTOCOL_CODE = /^(HPE_|UND_ERR_(HEADERS_OVERFLOW|RES_|RESPONSE_))/
 /** Returns the class of an error that a connection or a request has thrown. */
 export const classifyFailure = (error: unknown): AttemptError | 'internal' => {
   const { code, name, address = '' } = error as { code?: unknown; name?: unknown; address?: string }
-  // A parser error without a code means that the response is not HTTP at all.
+  // Checks the name first, because a parser error has no code if the response is not HTTP at all.
   if (name === 'HTTPParserError') return 'protocol'
   if (typeof code !== 'string') return 'network'
   // With IPv6 this code means that the machine has no IPv6 address. With IPv4 it means that all ports are in
@@ -83,7 +83,7 @@ const explainTls = (code: string, { message }: Error): string => {
   return TLS_REASONS[code] ?? `The TLS handshake failed: ${code}.`
 }
 
-/** Returns the class of a failure, and a sentence that explains it if the class alone does not. */
+/** Returns the class of a failure. Adds a sentence that explains the failure if the class alone does not. */
 const describeFailure = (cause: unknown, isProxied: boolean): Pick<Result, 'error' | 'reason'> => {
   const error = classifyFailure(cause)
   const { code = '', proxyReason } = cause as ProxyError

@@ -17,15 +17,15 @@ export type AttemptTimeout = Error & {
 }
 
 /**
- * How many bytes of a response are read. Only the first 4 KiB are kept, but a connection can be reused only
- * after the whole response was read. A longer response closes the connection.
+ * How many bytes of a response are read at most. Only the first 4 KiB are kept, but a connection can be
+ * reused only after the whole response was read. A longer response closes the connection.
  */
 const READ_BYTES = 1024 * 1024
 
 /**
- * Posts a body and reads the response within `timeoutMs`. Resolves with the status as soon as the response
- * has ended or is too long, or if the connection breaks after the status. Does not follow redirects. Rejects
- * with an AttemptTimeout, or with a network error.
+ * Posts a body and reads the response within `timeoutMs`. Resolves with the status and the start of the
+ * response when the response has ended or is too long, or when the connection breaks after the status. Does
+ * not follow redirects. Rejects with an AttemptTimeout, or with a network error.
  */
 export const post = (options: {
   dispatcher: Dispatcher
@@ -78,7 +78,8 @@ export const post = (options: {
       })
       timeout = error
       finish((received) => reject(Object.assign(error, { response: received })))
-      // Without a connection there is nothing to abort: the connector has the same time limit and ends, too.
+      // Without a connection there is nothing to abort. The connector has the same time limit, so it ends,
+      // too.
       controller?.abort(error)
     }, timeoutMs)
 

@@ -14,7 +14,7 @@ export interface ReceivedBody {
   contentType: string
 }
 
-// Accepts a stream whose end is missing.
+// Makes a decoder accept data whose end is missing, because only the first bytes of a body are kept.
 const FLUSH = { finishFlush: constants.Z_SYNC_FLUSH }
 
 const createDecoder = (coding: string, bytes: Buffer) => {
@@ -37,7 +37,7 @@ const decompress = async (bytes: Buffer, coding: string): Promise<Buffer> => {
     for await (const chunk of decoder) {
       decoded.push(chunk)
       length += chunk.length
-      // A small body may decode to gigabytes.
+      // Stops early, because a small body may decode to gigabytes.
       if (length > KEPT_BYTES) break
     }
   } catch {
@@ -47,8 +47,8 @@ const decompress = async (bytes: Buffer, coding: string): Promise<Buffer> => {
 }
 
 /**
- * Decodes text in the charset of the Content-Type header (a WHATWG label), or in UTF-8 if it has no known
- * charset.
+ * Decodes text in the charset of the Content-Type header (a WHATWG label), or in UTF-8 if the header names no
+ * known charset.
  */
 const decodeText = (bytes: Buffer, contentType: string, isCut: boolean): string => {
   const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? 'utf-8'
@@ -66,7 +66,7 @@ export const cutText = (text: string): string | null => {
   const kept = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, KEPT_BYTES), {
     stream: bytes.length > KEPT_BYTES,
   })
-  // PostgreSQL rejects a text that contains NUL.
+  // Removes NUL, because PostgreSQL rejects a text that contains NUL.
   return kept.replaceAll('\0', '')
 }
 

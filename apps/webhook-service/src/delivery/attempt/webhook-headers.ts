@@ -30,7 +30,8 @@ type Labels = Pick<Webhook, 'eventId' | 'accountKey' | 'sequence' | 'leadVersion
 
 /**
  * Renders the headers of a webhook as far as they are known without an attempt. Null stands for a value that
- * each attempt computes, and for the secret value of one of the endpoint's custom headers (`headerNames`).
+ * each attempt computes. Null also stands for the secret value of each custom header of the endpoint
+ * (`headerNames`).
  */
 export const renderKnownHeaders = (
   { eventId, accountKey, sequence, leadVersion }: Labels,
@@ -64,7 +65,7 @@ export const renderHeaders = (
   const signatures = signing.map((secret) => standardSignature(body, { id, timestamp }, secret))
   return {
     ...secrets.headers,
-    // Sets the order of the headers. The lines below replace each null.
+    // Sets the order of the headers. The entries below replace each null.
     ...(renderKnownHeaders(webhook) as Record<string, string>),
     'X-SERVICE-Signature': serviceSignature(body, signing[0]!),
     'webhook-timestamp': timestamp,

@@ -17,8 +17,8 @@ export interface Claim {
 }
 
 /**
- * Creates a claim with a random number. A counter could give the same number to two deliveries that have the
- * same id: if a crash loses a delivery, the database may assign its id to a new delivery.
+ * Creates a claim with a random number. A counter could give the same number to two deliveries with the same
+ * id: if a crash of the database loses a delivery, a new delivery may get its id.
  */
 export const newClaim = (validMs: number): Claim => ({ number: randomInt(2 ** 31), validMs })
 
@@ -41,7 +41,7 @@ export interface ClaimedDelivery extends Webhook, DueEndpoint {
 const UNCLAIMED = isUnclaimed(':claimMs::int')
 
 // Scheduled and manual attempts do not wait for each other. So a claim takes at most one manual attempt of
-// each endpoint in addition to the scheduled ones.
+// each endpoint in addition to the scheduled attempts.
 const lockDue = statement<{ id: number; manual: boolean }>('lock-due-deliveries')`
   WITH wanted AS MATERIALIZED (
     SELECT w.* FROM unnest(:endpointId::bigint[], :room::int[], :since::timestamptz[]) AS w (endpoint_id, room, since)
@@ -75,7 +75,7 @@ const claimLocked = statement<ClaimedDelivery>('claim-deliveries')`
     octet_length(${BODY}) AS "bodyBytes", CASE WHEN octet_length(${BODY}) <= ${LARGE_BYTES} THEN ${BODY} ELSE '' END AS body`
 
 export interface ClaimRequest {
-  /** How many scheduled deliveries to claim at each endpoint. */
+  /** How many scheduled deliveries to claim at each endpoint, at most. */
   rooms: Map<number, number>
   /** The earliest due time to read at each endpoint, in milliseconds since 1970. */
   from: Map<number, number>
@@ -86,9 +86,10 @@ export interface ClaimRequest {
 }
 
 /**
- * Claims due deliveries, the longest overdue first. Claims nothing at a disabled or deleted endpoint, even if
- * its deliveries still have the status pending. Skips deliveries that were due before `from`: while an old
- * snapshot is open, this part of the index is full of entries of deliveries that are already delivered.
+ * Claims due deliveries, starting with those that have been due the longest. Claims nothing at a disabled or
+ * deleted endpoint, even if its deliveries still have the status pending. Skips scheduled deliveries that
+ * were due before `from`. While an old snapshot is open, this part of the index is full of entries of
+ * deliveries that are already delivered.
  */
 export const claimDeliveries = (
   database: Database,

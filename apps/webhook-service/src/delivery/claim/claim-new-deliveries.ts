@@ -28,7 +28,7 @@ interface Planned {
   claim: number | null
 }
 
-/** Decides which new deliveries this process claims: the first ones that the limits allow. */
+/** Decides which new deliveries this process claims: the first deliveries that the limits allow. */
 export const planClaims = (
   deliveries: Omit<Planned, 'claim'>[],
   { claim, deliveries: most, perEndpoint, mayClaim }: ClaimLimits,

@@ -60,7 +60,7 @@ export const findDueEndpoints = statement<DueEndpoint, DueRange>('find-due-endpo
     SELECT endpoint_id, manual_at FROM manual WHERE manual_at <= :until
   ) found JOIN endpoints p ON p.id = endpoint_id WHERE ${isReceiving('p')}`
 
-/** Finds when the first pending delivery is due, claimed or not. */
+/** Finds the earliest due time of all pending deliveries, whether they are claimed or not. */
 export const findFirstPending = statement<{ at: string }>('first-pending')`
   SELECT next_attempt_at AS at FROM deliveries WHERE status = 'pending' AND next_attempt_at IS NOT NULL
   ORDER BY next_attempt_at LIMIT 1`
@@ -77,8 +77,8 @@ export const findClaimed = statement<object, DueRange>('find-claimed')`
   ) d WHERE NOT ${UNCLAIMED} LIMIT 1`
 
 /**
- * Keeps the due time of each endpoint in memory. If another process has claimed the due deliveries in the
- * meantime, a claim finds nothing.
+ * Creates a list of endpoints with their due times in memory. The list may be out of date: if another process
+ * has claimed the due deliveries, a claim finds nothing.
  */
 export const createDueEndpoints = () => {
   // The due time of each endpoint, by account. Accounts and endpoints move to the end when they are served,
@@ -90,7 +90,7 @@ export const createDueEndpoints = () => {
       accounts.set(accountId, endpoints)
       endpoints.set(endpointId, Math.min(dueAt, endpoints.get(endpointId) ?? dueAt))
     },
-    /** Removes the endpoints that are served now. Returns the due time of each. */
+    /** Removes the endpoints of `served`. Returns the due time of each removed endpoint. */
     take: (served: Map<number, unknown>): Map<number, number> => {
       const taken = new Map<number, number>()
       for (const [accountId, endpoints] of [...accounts]) {

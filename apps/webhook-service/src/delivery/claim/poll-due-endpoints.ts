@@ -7,18 +7,21 @@ const POLL_EVERY_MS = 250
 /** The longest pause between polls that find nothing due. Each such poll doubles the pause. */
 const IDLE_POLL_MS = 5000
 /**
- * The longest pause while an attempt is claimed. If the process of the attempt dies, the poll repeats the
- * attempt soon after its claim expires.
+ * The longest pause while a due delivery is claimed. If the process that claimed the delivery dies, a poll
+ * finds the delivery soon after the claim expires.
  */
 const CLAIMED_POLL_MS = 500
-/** How far a poll reads beyond the time of the next poll, so that deliveries due until then start on time. */
+/**
+ * How far ahead a poll reads, counted from the start of the next poll. So deliveries that become due between
+ * two polls start on time.
+ */
 const AHEAD_MS = 2000
 /** The pause between a slow full poll and the next full poll, as a multiple of the slow poll's duration. */
 const FULL_POLL_PAUSE = 20
 /**
- * A new delivery is usually stored within this time after it became due. So short polls also read everything
- * that became due within this time. If a delivery is stored later, for example because its endpoint was
- * enabled, the next full poll finds it.
+ * A new delivery is usually stored within this time after it became due. So short polls read at least
+ * everything that became due within this time before they began. A delivery that becomes pending later, for
+ * example because its endpoint was enabled, is found by the next full poll.
  */
 const STORED_WITHIN_MS = 10_000
 
@@ -27,10 +30,10 @@ const STORED_WITHIN_MS = 10_000
  * have stored or released, or had claimed when they crashed.
  *
  * A *full* poll reads all pending deliveries in the order of their due times. While an old snapshot (such as
- * a dump's) is open, the index still has the deliveries that are no longer pending, and a full poll reads
- * them, too. If a full poll is slow, the next polls are *short*: they start at the due time of the first
- * pending delivery. The next full poll follows after 20 times the duration of the last full poll, so full
- * polls take at most a twentieth of the time.
+ * a dump's) is open, the index still has the entries of deliveries that are no longer pending, and a full
+ * poll reads these entries, too. If a full poll is slow, the next polls are *short*: they start at the due
+ * time of the first pending delivery. The next full poll follows after 20 times the duration of the last full
+ * poll, so full polls take at most a twentieth of the time.
  */
 export const createPoller = (options: {
   queue: Database
@@ -43,7 +46,7 @@ export const createPoller = (options: {
   const { queue, clock, claimMs, idlePollMs = IDLE_POLL_MS, onFound } = options
   const alarm = createAlarm()
   let pauseMs = POLL_EVERY_MS
-  /** The due time at which short polls start. Undefined makes the next poll a full one. */
+  /** The due time at which short polls start. Undefined: the next poll is full. */
   let shortFrom: Date | undefined
   let nextFullPollAt = 0
   let soon: NodeJS.Timeout | undefined

@@ -3,7 +3,7 @@ import type { Dependencies } from '../../operation'
 
 /** How many deliveries one statement makes due. */
 const BATCH = 1000
-/** A margin that is added to the longest pause and the length of a claim. */
+/** A margin that is added to the longest pause and to the length of a claim. */
 const BEYOND_MS = 60_000
 
 interface Reset {
@@ -11,7 +11,7 @@ interface Reset {
   latest: Date
 }
 
-// Uses the index of pending deliveries by time. Usually it finds no delivery.
+// Searches the index of pending deliveries by due time. Usually no delivery matches, so the search is short.
 const resetScheduled = statement<object, Reset>('reset-scheduled-attempts')`
   UPDATE deliveries SET next_attempt_at = :now WHERE id = ANY (ARRAY (
     SELECT id FROM deliveries WHERE status = 'pending' AND next_attempt_at > :latest::timestamptz
@@ -19,7 +19,7 @@ const resetScheduled = statement<object, Reset>('reset-scheduled-attempts')`
   ))
   RETURNING id`
 
-// Reads the whole index of manual attempts, which is small.
+// Reads the whole index of manual attempts. This index is small, so the statement is fast.
 const resetManual = statement<object, Reset>('reset-manual-attempts')`
   UPDATE deliveries SET manual_at = :now WHERE id = ANY (ARRAY (
     SELECT id FROM deliveries WHERE manual_at > :latest::timestamptz LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
@@ -34,7 +34,8 @@ export const computeLatestAttempt = (
 
 /**
  * Makes attempts due now if they are scheduled later than the longest pause allows. Such attempts were
- * scheduled before PostgreSQL's clock went back, or by a longer `WEBHOOK_RETRY_SCHEDULE`.
+ * scheduled before PostgreSQL's clock went back, or with an earlier `WEBHOOK_RETRY_SCHEDULE` that had longer
+ * pauses.
  */
 export const resetFutureAttempts = async (dependencies: Dependencies): Promise<Round> => {
   const { database, notifications, clock, claimMs, wake } = dependencies

@@ -7,7 +7,7 @@ afterEach(() => jest.useRealTimers())
 const setUp = ({ concurrency = 16, perEndpoint = 4 } = {}) => {
   const slots = createSlots({ concurrency, perEndpoint, onFree: () => undefined })
   const running: ((hasFailed: boolean | undefined) => void)[] = []
-  /** Starts all allotted attempts. Returns how many each endpoint got. */
+  /** Starts all allotted attempts. Returns the number of started attempts of each endpoint. */
   const start = (...due: number[][]) => {
     const rooms = slots.allot(due.map((ofAccount) => [...ofAccount]))
     for (const [id, room] of rooms) for (let i = 0; i < room; i += 1) running.push(slots.start(id))

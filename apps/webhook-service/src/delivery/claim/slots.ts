@@ -1,18 +1,24 @@
-/** After this time an attempt gives its slot back. It only waits for its receiver then, and needs no CPU. */
+/**
+ * An attempt gives its slot back after this time. From then on, the attempt only waits for its receiver and
+ * needs no CPU.
+ */
 const WAITING_AFTER_MS = 100
-/** An attempt that takes longer is slow. Its endpoint is slow, too, until an attempt takes less time. */
+/**
+ * An attempt that takes longer than this is slow. Its endpoint is then also slow, until an attempt takes less
+ * time.
+ */
 const SLOW_AFTER_MS = 1000
 /**
  * The largest part of the slots that one claim may take, so that its statement stays short. Also the largest
  * part of the slots that slow endpoints may have.
  */
 const SHARE = 1 / 4
-/** The part of the starts that is reserved for failing endpoints. */
+/** The part of all attempt starts that is reserved for failing endpoints. */
 const FAILING_SHARE = 1 / 4
 /**
- * The limits of slow attempts in flight at all endpoints together, as multiples of the number of slots. When
- * a limit is reached, no attempt starts at the endpoints of this pace. The pace of an endpoint is unknown
- * until its first attempt has ended.
+ * The limits of slow attempts in flight at all endpoints together, as multiples of the number of slots. Each
+ * limit is for endpoints of one pace: when slow attempts reach the limit, no attempt starts at these
+ * endpoints. The pace of an endpoint is unknown until its first attempt has ended or is slow.
  */
 const SLOW_PER_SLOT = { quick: Number.POSITIVE_INFINITY, unknown: 8, slow: 4 }
 
@@ -20,8 +26,8 @@ interface Endpoint {
   inFlight: number
   pace: keyof typeof SLOW_PER_SLOT
   /**
-   * Whether the last attempt of this process at the endpoint failed. The endpoint's reports (`../report`)
-   * decide separately whether it is failing.
+   * Whether the last attempt of this process at the endpoint failed. The endpoint's reports (`../report`) use
+   * another rule to decide whether the endpoint is failing.
    */
   isFailing: boolean
 }
@@ -35,7 +41,7 @@ interface Endpoint {
  * of the starts is reserved for failing endpoints, so that their retries are on time. Slow endpoints get the
  * remaining slots. If `waitingAfterMs` is Infinity, each attempt keeps its slot, and no endpoint is slow.
  *
- * `onFree` is called after a slot or a place at an endpoint becomes free.
+ * `onFree` is called after an attempt gives its slot back, and after an attempt ends.
  */
 export const createSlots = (options: {
   concurrency: number
@@ -50,7 +56,9 @@ export const createSlots = (options: {
   let usedBySlow = 0
   /** How many slow attempts are in flight. */
   let slowInFlight = 0
-  /** How many starts failing endpoints may have before healthy endpoints. May be a fraction. */
+  /**
+   * How many attempts at failing endpoints may start before attempts at healthy endpoints. May be a fraction.
+   */
   let failingCredit = 0
 
   const getEndpoint = (id: number): Endpoint => {
@@ -65,8 +73,8 @@ export const createSlots = (options: {
     free() > kept && slowInFlight < concurrency * SLOW_PER_SLOT[pace]
 
   /**
-   * Assigns slots one by one, round-robin to accounts and to their endpoints. Returns how many slots are
-   * left.
+   * Assigns slots one by one, to accounts in turn and to the endpoints of an account in turn. Returns how
+   * many slots are left.
    */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
     const waiting = accounts.filter(({ length }) => length > 0)
@@ -86,8 +94,8 @@ export const createSlots = (options: {
 
   return {
     /**
-     * Returns how many deliveries of each due endpoint may be claimed now. `due` has the endpoints by
-     * account.
+     * Returns how many deliveries of each due endpoint may be claimed now. `due` lists the due endpoints of
+     * each account.
      */
     allot: (due: number[][]): Map<number, number> => {
       const rooms = new Map<number, number>()
@@ -120,8 +128,8 @@ export const createSlots = (options: {
     claimable,
     isFailing: (endpointId: number): boolean => endpoints.get(endpointId)?.isFailing === true,
     /**
-     * Starts an attempt. Returns the function to call when the attempt has ended. Its argument is whether the
-     * attempt failed, or undefined if the attempt does not count.
+     * Starts an attempt. Returns the function to call when the attempt has ended. The argument of this
+     * function is whether the attempt failed, or undefined if the attempt does not count.
      */
     start: (endpointId: number): ((hasFailed: boolean | undefined) => void) => {
       const endpoint = getEndpoint(endpointId)

@@ -108,8 +108,8 @@ export const createFanOut = (options: {
       lastAccountId = 0
       return !isFirst
     }
-    // Moves on before the work, which may fail because endpoints stay locked. The next round then does not
-    // begin with this account again.
+    // Moves on to the next account before the work, because the work may fail while endpoints stay locked.
+    // Otherwise the next round would begin with this account again.
     lastAccountId = next.accountId
     const endpoints = await database.transaction(async (tx) => {
       const [lock] = await lockFanOut(tx, next)

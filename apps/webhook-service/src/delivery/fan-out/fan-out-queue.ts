@@ -1,7 +1,8 @@
 import { columnsByName, type OpenTransaction, statement } from '@leadwire/service-kit'
 
-// `newest_endpoint_id` identifies all endpoints that exist now, because transactions that create endpoints of
-// an account run one after the other: a later endpoint has a higher id.
+// Stores only the id of the newest endpoint, because this id identifies all endpoints that exist now.
+// Transactions that create endpoints of an account run one after the other, so a later endpoint has a higher
+// id.
 const insert = statement('queue-fan-outs')`
   INSERT INTO fan_out_queue (event_id, account_id, newest_endpoint_id)
   SELECT event_id, account_id, coalesce((

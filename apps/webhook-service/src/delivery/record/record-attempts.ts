@@ -22,8 +22,9 @@ const MAX_BATCH = 100
 const INTERVAL_MS = 50
 
 // A success makes any delivery delivered. After a failed scheduled attempt, a cancelled delivery stays
-// cancelled, and any other delivery keeps its status if a retry follows. A manual attempt that fails changes
-// neither the status nor the schedule.
+// cancelled, and any other delivery keeps its status if a retry follows. If no retry follows, the delivery
+// becomes exhausted, or cancelled if its endpoint was deleted. A failed manual attempt changes neither the
+// status nor the schedule.
 const update = statement<UpdatedDelivery>('update-attempted-deliveries')`
   UPDATE deliveries d SET
     status = CASE
@@ -55,9 +56,9 @@ const insertAttempts = statement('insert-attempts')`
   SELECT * FROM unnest(:id::bigint[], :number::int[], :startedAt::timestamptz[], :durationMs::int[], :status::int[],
     :error::text[], :response::text[], :reason::text[])`
 
-// Writes the rows in one order, so that concurrent transactions cannot deadlock. Must run before
-// `queueReviews`: a success waits here until a concurrent failure of its endpoint is committed, so that
-// `queueReviews` finds this failure.
+// Writes the rows in the order of their keys, so that concurrent transactions cannot deadlock. Must run
+// before `queueReviews`. The transaction of a success waits here until the transaction of a concurrent
+// failure at the same endpoint has committed, so that `queueReviews` finds this failure.
 const countHours = statement('count-hours')`
   INSERT INTO endpoint_hours AS known (endpoint_id, hour_of_day, hour, succeeded, failed, last_success_at)
   SELECT endpoint_id, extract(hour FROM started_at), max(date_trunc('hour', started_at)),
@@ -91,7 +92,7 @@ interface UpdatedDelivery {
 
 /**
  * An attempt that was not made and does not count. The attempt function has already updated the delivery and
- * its claim. The delivery is due again at `retryAt`; null means that no attempt follows.
+ * its claim. `retryAt` is when the delivery is due again. Null: no attempt follows.
  */
 export interface Unmade {
   retryAt: Date | null
@@ -121,7 +122,7 @@ interface Ended {
  * Stores attempts and updates their deliveries. Ignores an attempt if its delivery has another claim by now.
  */
 const record = async (tx: OpenTransaction, ended: Ended[]) => {
-  // Sorts by id: all statements that wait for the locks of several deliveries take them in this order, so
+  // Sorts by id. All statements that wait for the locks of several deliveries lock them in this order, so
   // that they cannot deadlock.
   const inOrder = ended.toSorted((a, b) => a.delivery.id - b.delivery.id)
   const attempts = inOrder.map(({ delivery, outcome, retryAt }) => ({
@@ -166,7 +167,10 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
   const meter = meters?.('record')
   const batch = createBatcher({ send, maxBatch: MAX_BATCH, maxInFlight: 1, maxQueued: 100_000, meter })
 
-  /** Returns when the next scheduled attempt is due; null after the last one. */
+  /**
+   * Returns when a retry of a failed scheduled attempt is due. Returns null if no retry follows: after a
+   * success, a permanent failure, a manual attempt, or the last scheduled attempt.
+   */
   const scheduleRetry = (delivery: ClaimedDelivery, outcome: Outcome): Date | null => {
     const pauseMs = outcome.permanent ? undefined : schedule[delivery.scheduledAttempts]
     if (outcome.error === null || delivery.manual || pauseMs === undefined) return null
@@ -207,10 +211,11 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
 
   /**
    * Records an attempt. Retries while the database is unavailable, and rejects only when `signal` aborts.
-   * Resolves with the time of the next scheduled attempt. Resolves with null after the last attempt, or if
-   * the delivery no longer has this claim: another process has claimed it, or an earlier try has recorded
-   * the attempt, but the response of the database was lost. An expired claim that no process has replaced is
-   * still valid here.
+   * Resolves with the time of the retry that follows, or with null if no retry follows (see `scheduleRetry`).
+   *
+   * Also resolves with null if the delivery no longer has this claim. In this case another process has
+   * claimed the delivery, or an earlier try has recorded the attempt and only the response of the database
+   * was lost. An expired claim is still valid here if no process has replaced it.
    */
   return async (delivery: ClaimedDelivery, outcome: Outcome): Promise<Date | null> => {
     const ended = { delivery, outcome, retryAt: scheduleRetry(delivery, outcome) }

@@ -19,7 +19,7 @@ interface UnreviewedAttempt {
   endpointId: number
   deliveryId: number
   number: number
-  /** ISO 8601 with microseconds, as all times in this file. Such times can be compared as strings. */
+  /** In ISO 8601 with microseconds, like all times in this file. Such times can be compared as strings. */
   startedAt: string
   error: string | null
   isExhausted: boolean
@@ -29,7 +29,10 @@ interface UnreviewedAttempt {
 
 interface EndpointState {
   endpointId: number
-  /** When the first failed attempt since the last success began. Null if no attempt has failed since then. */
+  /**
+   * When the first failed attempt since the last success began. Null if no attempt has failed since that
+   * success.
+   */
   failingSince: string | null
   lastSuccessAt: string | null
 }
@@ -139,8 +142,8 @@ const reviewBatch = async (tx: OpenTransaction): Promise<{ reviewed: number; has
 
 /**
  * Creates one round of the review loop. A round reads attempts that the record step has queued, and decides
- * which endpoints are failing, have recovered or have exhausted deliveries. It only writes the reports;
- * `sendEndpointReport` sends them.
+ * which endpoints are failing, have recovered or have exhausted deliveries. A round only writes reports.
+ * `sendEndpointReport` sends the reports.
  *
  * Several processes may run rounds at the same time, and in any order. A failure counts only if it began
  * after the last success of its endpoint. A round reads the time of this success from `endpoint_hours`, so a

@@ -17,8 +17,8 @@ import type { Dependencies } from '../../operation'
 const INTERVAL_MS = 3_600_000
 
 /**
- * SQL: whether a report is due. A due time is never set more than one interval ahead. If it is further ahead
- * now, PostgreSQL's clock has gone back since the time was set, so the report is due now.
+ * SQL: whether a report is due. A due time is never set more than one interval ahead. If a due time is
+ * further ahead, PostgreSQL's clock has gone back since the time was set, so the report is due now.
  */
 const isDue = (column: string) =>
   `(${column} <= :now OR ${column} > :now::timestamptz + ${INTERVAL_MS} * interval '1 ms')`
@@ -68,7 +68,8 @@ const markSent = statement('mark-report-sent')`
     recovery_sent_at = CASE WHEN :isRecovery THEN :now ELSE recovery_sent_at END
   WHERE endpoint_id = :endpointId AND type = :type`
 
-// webhook-service knows the key of an account only from the events that it has stored.
+// Reads the key of the account from the event of its newest delivery, because webhook-service stores this key
+// only with events.
 const findAccountKey = statement<{ accountKey: string }>('account-key')`
   SELECT account_key AS "accountKey" FROM events WHERE id = (
     SELECT event_id FROM deliveries WHERE account_id = :accountId ORDER BY account_id DESC, id DESC LIMIT 1
@@ -81,7 +82,7 @@ const chooseType = (kind: EndpointEventType, { open, sent }: Report): EndpointEv
   return open ? kind : 'endpoint.recovered'
 }
 
-/** Renders the `data` of the event. Shows only the host of the URL, because its path may contain secrets. */
+/** Renders the `data` of the event. Shows only the host of the URL, because the path may contain secrets. */
 const renderData = (type: EndpointEventType, report: Report, { id, url, description }: EndpointRow) => ({
   endpoint: { id, host: new URL(url).host, description },
   since: report.since,
@@ -92,17 +93,20 @@ const renderData = (type: EndpointEventType, report: Report, { id, url, descript
 
 /**
  * Returns the time at which the report may be sent, or null if it may be sent now. At least one interval must
- * have passed since the last report.
+ * have passed since the last report of this type.
  */
 const findNextTime = (type: EndpointEventType, report: Report, now: Date): Date | null => {
   const last = type === 'endpoint.recovered' ? report.recoverySentAt : report.sentAt
   if (last === null) return null
   const waitMs = Date.parse(last) + INTERVAL_MS - now.getTime()
-  // If the wait is longer than the interval, PostgreSQL's clock has gone back since the last report.
+  // If the wait is longer than the interval, PostgreSQL's clock has gone back since the last report. The
+  // report is then sent now.
   return waitMs > 0 && waitMs <= INTERVAL_MS ? new Date(now.getTime() + waitMs) : null
 }
 
-/** Sends the next due report. Locks endpoints before the report, as every transaction that locks both. */
+/**
+ * Sends the next due report. Locks endpoints before the report, as every transaction that locks both does.
+ */
 const sendNext = async (tx: OpenTransaction, now: Date): Promise<Round> => {
   const [due] = await findDue(tx, { now })
   if (!due) return false

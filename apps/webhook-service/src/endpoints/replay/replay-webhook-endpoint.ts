@@ -13,8 +13,8 @@ import { lockReceiving } from '../endpoint-row'
 import { findStatuses, REPLAY_COLUMNS } from './replays'
 
 /**
- * A margin for times: an outage may delay an event, so events are only roughly stored in the order of their
- * times.
+ * The margin in milliseconds for searches by time. An outage may delay an event, so events are stored only
+ * roughly in the order of their times.
  */
 const DISORDER_MS = 24 * 3_600_000
 

@@ -12,7 +12,7 @@ import { isUnclaimed } from '../../delivery-sql'
 import type { Operation } from '../../operation'
 import { takesEvent } from '../filter'
 
-// Includes held deliveries. Only enabled endpoints are replayed, so a held delivery is about to become
+// Includes held deliveries. Only enabled endpoints are replayed, so their held deliveries are about to become
 // pending.
 const RECOVERED = ['exhausted', 'held', 'pending']
 

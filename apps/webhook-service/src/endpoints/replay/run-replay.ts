@@ -9,7 +9,8 @@ import { IS_WANTED, isWaiting } from './replays'
  */
 const MAX_WAITING = 100
 /**
- * The time between two attempts, so that a receiver that has just recovered is not overloaded by its backlog.
+ * The time in milliseconds between two attempts. Without this pause, the backlog could overload a receiver
+ * that has just recovered.
  */
 const INTERVAL_MS = { recovery: 100, replay: 10 }
 /** The time between two rounds of a replay. */
@@ -33,7 +34,8 @@ interface Replay {
 }
 
 // Locks the replay, so that one process at a time runs it. The replays of an endpoint run one after the
-// other, so that further requests do not raise the rate. Counting does not wait for earlier replays.
+// other, so that several replays do not raise the rate of attempts. Counting does not wait for earlier
+// replays.
 const lockNextReplay = statement<Replay>('next-replay')`
   SELECT id, account_id AS "accountId", endpoint_id AS "endpointId", until_number AS "untilNumber", recovers, statuses,
     created_at AS "requestedAt", dry_run OR counted_to < until_number AS "isCounting", counted_to AS "countedTo",
@@ -49,14 +51,15 @@ const findWaitingFanOut = statement('find-waiting-fan-out')`
   SELECT FROM fan_out_queue q JOIN events e ON e.id = q.event_id
   WHERE q.account_id = :accountId AND e.number <= :untilNumber ORDER BY q.account_id, q.id LIMIT 1`
 
-// Does not wait for the lock, because this could deadlock: this transaction has already locked the replay,
-// but a transaction that changes an endpoint locks the endpoint first and then its replays.
+// Does not wait for the lock, because waiting could cause a deadlock. This transaction has already locked the
+// replay, but a transaction that changes an endpoint locks the endpoint first and then its replays.
 const lockEndpoint = statement<{ receives: boolean }>('lock-endpoint-to-replay')`
   SELECT enabled AND deleted_at IS NULL AS receives FROM endpoints WHERE id = $1 FOR SHARE SKIP LOCKED`
 
 // The range names all columns of the index `deliveries_open`, so that PostgreSQL uses this index (see
-// `isBelow` in `delivery-sql.ts`). A replay that creates deliveries puts them among the other scheduled
-// deliveries, so it also counts the scheduled deliveries. Any other replay counts only manual attempts.
+// `isBelow` in `delivery-sql.ts`). New deliveries of a replay join the other scheduled deliveries. So a
+// replay that creates deliveries counts scheduled deliveries, too. Any other replay counts only manual
+// attempts.
 const countWaiting = statement<{ manual: number; due: number; last: string | null }>('attempts-waiting')`
   SELECT manual, due, greatest(last_manual, last_due) AS last
   FROM (
@@ -81,8 +84,8 @@ const findBatchEnd = statement<{ number: number }>('find-end-of-replay-batch')`
 
 /**
  * SQL: the events that the replay `:id` sends, with numbers from `:after` (exclusive) to `:until`, at most
- * `:limit`. An event without a delivery counts only if it was created after `:keptSince`. The delivery of an
- * older event may have been pruned.
+ * `:limit`. An event without a delivery counts only if it was created after `:keptSince`, because the
+ * delivery of an older event may have been pruned.
  */
 const FOUND = `
   replay AS MATERIALIZED (
@@ -271,9 +274,9 @@ const replayBatch = async (tx: OpenTransaction, replay: Replay, limits: Limits):
 
 /**
  * Runs one round of a replay: counts its next events, or requests attempts for them. If an event has a
- * delivery, the round requests a manual attempt; otherwise it creates a delivery. The new attempts are due
- * after the attempts that already wait at the endpoint, in the order of the log. Any process may run a round,
- * and may be killed at any moment. Resolves with whether there may be more to do.
+ * delivery, the round requests a manual attempt. Otherwise the round creates a delivery. The new attempts are
+ * due after the attempts that already wait at the endpoint, in the order of the log. Any process may run a
+ * round, and may be killed at any moment. Resolves with whether there may be more to do.
  */
 export const runReplay = ({ database, clock, keptMs, claimMs: claims }: Dependencies): Promise<Round> =>
   database.transaction(async (tx) => {
@@ -281,7 +284,7 @@ export const runReplay = ({ database, clock, keptMs, claimMs: claims }: Dependen
     if (!replay) return false
     const { id, accountId, endpointId, untilNumber, isCounting } = replay
     // Waits for the fan-outs of these events. The fan-outs will create the missing deliveries, so the replay
-    // must not.
+    // must not create them.
     const waitingFanOuts = await findWaitingFanOut(tx, { accountId, untilNumber })
     if (waitingFanOuts.length > 0) {
       postpone.send(tx, { id })

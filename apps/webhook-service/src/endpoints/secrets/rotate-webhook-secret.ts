@@ -6,7 +6,8 @@ import { newSecret, type SealedSecrets } from './sealed-secrets'
 import { lockSecrets, saveSecrets } from './store-secrets'
 
 /**
- * The maximum number of old secrets that still sign. Each adds a signature to the headers of every attempt.
+ * The maximum number of old secrets that still sign. Each old secret adds a signature to the headers of every
+ * attempt.
  */
 const MAX_OLD_SECRETS = 8
 
@@ -15,9 +16,9 @@ const touch = statement<SealedSecrets>('touch-endpoint')`
 
 /**
  * Replaces the secret of an endpoint. The old secret also signs until `old_secret_until` (see
- * `selectSecrets`). A further rotation keeps all old secrets that still sign, but at most for the new
- * overlap. So an overlap of 0 ends all old secrets at once, which is needed after a leak. Throws not_found,
- * and conflict if too many old secrets still sign.
+ * `selectSecrets`). A further rotation keeps all old secrets that still sign, but none longer than the new
+ * overlap. So an overlap of 0 ends all old secrets at once, which is needed after a leak. Throws not_found.
+ * Throws conflict if too many old secrets still sign.
  */
 export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (dependencies, request) => {
   const { database, actor, sealer, clock } = dependencies

@@ -29,7 +29,8 @@ export interface SealedSecrets {
 export const selectSealedSecrets = (alias: string) =>
   `${alias}.account_id AS "accountId", ${alias}.sealed_secrets AS "sealedSecrets"`
 
-// Uses the id of the account, because an endpoint has no id before its row is inserted.
+// Binds the encrypted secrets to the account and not to the endpoint, because an endpoint has no id before
+// its row is inserted.
 const renderContext = (accountId: number) => `webhook-secrets:${accountId}`
 
 /** Decrypts secrets. Throws internal if the endpoint has no secrets, or if no key decrypts them. */
@@ -44,7 +45,9 @@ export const findLastEnd = (sealer: Sealer, row: SealedSecrets, now: Date): Date
   return last > now.getTime() ? new Date(last) : undefined
 }
 
-/** Encrypts secrets. `endsAt` is when the first of the old secrets ends; null if there is none. */
+/**
+ * Encrypts secrets. `endsAt` is when the first of the old secrets ends, or null if there is no old secret.
+ */
 export const sealSecrets = (sealer: Sealer, accountId: number, secrets: Secrets) => ({
   sealed: sealer.seal(JSON.stringify(secrets), renderContext(accountId)),
   endsAt: secrets.oldSecrets.map(({ until }) => until).sort()[0] ?? null,

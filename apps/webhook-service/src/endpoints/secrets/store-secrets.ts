@@ -16,7 +16,7 @@ import {
   selectSealedSecrets,
 } from './sealed-secrets'
 
-/** How many endpoints one transaction updates. More would keep the locks of endpoints for too long. */
+/** How many endpoints one transaction updates. A larger batch would lock endpoints for too long. */
 const BATCH = 1000
 
 type Row = SealedSecrets & Key

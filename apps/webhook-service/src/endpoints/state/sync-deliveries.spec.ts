@@ -28,10 +28,10 @@ beforeEach(async () => {
   await doors.rows('DELETE FROM endpoint_syncs')
 })
 
-/** Creates a disabled endpoint with deliveries. */
 // Attempts of these tests are scheduled at most 30 minutes ahead, because `resetFutureAttempts` makes attempts
-// due at once that are scheduled more than an hour ahead.
+// due at once if they are scheduled more than an hour ahead.
 
+/** Creates a disabled endpoint with deliveries. */
 const holding = async (accountId: number, count: number) => {
   const { id: endpointId } = await service.endpoint(accountId, receiver.url, { enabled: false })
   const events = Array.from({ length: count }, () => doors.event(accountId))

@@ -9,8 +9,8 @@ import { LRUCache } from 'lru-cache'
 import { readInOrder, renderOpenStatus } from '../../delivery-sql'
 
 /**
- * How many deliveries one transaction updates. PostgreSQL needs about 100 ms for them, so a change of the
- * endpoint, which waits for this transaction, is hardly delayed.
+ * How many deliveries one transaction updates. PostgreSQL needs about 100 ms for these updates. So a change
+ * of the endpoint, which must wait for the transaction, is hardly delayed.
  */
 const BATCH = 2000
 
@@ -31,8 +31,8 @@ const deleteUnreviewed = statement('delete-unreviewed-attempts')`
 
 /**
  * Resets the failures of endpoints after a change. Earlier attempts no longer count as failures. Must delete
- * the unreviewed attempts first: if a review of these attempts is running, the deletion waits for its end, so
- * that the second statement deletes the failures that the review has written.
+ * the unreviewed attempts first. If a review of these attempts is running, this deletion waits for its end.
+ * So `deleteFailures` also deletes the failures that the review has written.
  */
 export const resetFailures = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await deleteUnreviewed(tx, endpointIds)
@@ -40,8 +40,8 @@ export const resetFailures = async (tx: OpenTransaction, endpointIds: number[]):
 }
 
 /**
- * Must be called in each transaction that disables, enables or deletes endpoints, after the change. Marks the
- * endpoints so that their deliveries are updated, cancels their replays and resets their failures. Waits
+ * Marks endpoints so that their deliveries are updated. Also cancels their replays and resets their failures.
+ * Must be called in each transaction that disables, enables or deletes endpoints, after the change. Waits
  * while a batch of their deliveries is being updated to the previous state.
  */
 export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
@@ -60,7 +60,7 @@ const findStatus = statement<{ status: string }>('state-of-endpoint')`
 
 // Starts with the deliveries that have been due the longest, because an enabled endpoint receives these
 // first. Locks deliveries in the order of their ids, as every statement that waits for the locks of many
-// deliveries.
+// deliveries does.
 const updateStatus = statement<{ count: number; last: string }>('move-deliveries')`
   WITH chosen AS MATERIALIZED (
     SELECT id, next_attempt_at FROM deliveries
@@ -98,9 +98,9 @@ const queueAgain = statement('queue-sync-again')`
  * manual attempts unless the endpoint is enabled. Any process may run a round, and may be killed at any
  * moment.
  *
- * A batch starts where the last batch of this process ended. Otherwise it would also read the rows that are
- * already updated, because PostgreSQL keeps them in the index while an old snapshot is open. After a full
- * batch the loop pauses, so that other work can proceed.
+ * A batch starts where the last batch of this process ended. Otherwise the batch would also read the rows
+ * that are already updated, because PostgreSQL keeps these rows in the index while an old snapshot is open.
+ * After a full batch the loop pauses, so that other work can proceed.
  */
 export const createSyncDeliveries = (database: Database, batch = BATCH): (() => Promise<Round>) => {
   /** The due time up to which deliveries were updated, by status and endpoint. */
@@ -116,8 +116,9 @@ export const createSyncDeliveries = (database: Database, batch = BATCH): (() => 
     const { count, last } = row!
     if (count === limit) updatedTo.set(key, last)
     else updatedTo.delete(key)
-    // The endpoint is done only after a batch that started with the first delivery. Meanwhile, deliveries
-    // that are due earlier may have been added, or the transaction of an earlier batch may have failed.
+    // The endpoint is done only after a batch that started with the first delivery, for two reasons:
+    // deliveries that are due earlier may have been added since, and the transaction of an earlier batch may
+    // have failed.
     return { count, done: count < limit && since === undefined }
   }
 
