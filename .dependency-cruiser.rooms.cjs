@@ -1,7 +1,7 @@
 // Forbids cycles between the folders of a project. Also keeps the gateway's shared folders (such as admission
 // and api) from importing its features. Excludes specs and fixtures, because a spec imports the public entry
-// of its feature, which lies above its folder. .dependency-cruiser.cjs has the rules for single files, specs
-// included.
+// of its feature, which lies above the spec's folder. .dependency-cruiser.cjs has the rules for single files,
+// specs included.
 const { options } = require('./.dependency-cruiser.cjs')
 
 module.exports = {

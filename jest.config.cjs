@@ -10,7 +10,8 @@ const tier = ({ displayName, testMatch, except = [], setupFiles = [] }) => ({
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tools'],
   testMatch,
   testPathIgnorePatterns: ['/node_modules/', ...except],
-  // The generated clients have packages of their own, whose names would collide with ours.
+  // The generated clients have their own packages, whose names would collide with the names of this
+  // repository's packages.
   modulePathIgnorePatterns: ['/dist/', '/tools/e2e/generated-clients/'],
   setupFiles,
   transform: {

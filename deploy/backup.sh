@@ -13,8 +13,8 @@ mkdir -- "$folder" "$folder/files"
 folder=$(cd "$folder" && pwd)
 cd "$(dirname "$0")"
 
-# Checkpoints remove WAL that a long backup still needs. A slot keeps the WAL. A temporary slot ends with the
-# session, even if the session fails.
+# Creates a replication slot, because checkpoints would otherwise remove WAL that a long backup still needs.
+# The slot is temporary, so that it ends with the session, even if the session fails.
 docker compose exec -T postgres psql --username postgres --no-psqlrc --quiet --output /dev/null --set ON_ERROR_STOP=1 \
   >"$folder/postgres.tar.gz" <<'SQL'
 SELECT pg_create_physical_replication_slot('backup_' || pg_backend_pid(), immediately_reserve => true, temporary => true);

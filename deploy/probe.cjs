@@ -1,5 +1,5 @@
 // Health check of a container: `node probe.cjs [healthz|readyz]` queries the health port of the service.
-// Images have no curl or wget.
+// Needed because the images have no curl or wget.
 const page = process.argv[2] ?? 'healthz'
 
 fetch(`http://127.0.0.1:${process.env.HEALTH_PORT}/${page}`, { signal: AbortSignal.timeout(5000) }).then(

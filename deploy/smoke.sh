@@ -47,8 +47,8 @@ says() {
   [[ $said = *"$words"* ]] || fail "not '$words' from $*: $said"
 }
 call() { local path=$1; shift; curl --fail --silent --show-error --header "Authorization: Bearer $TOKEN" "$@" "$BASE/$path"; }
-# Without --quiet, because a grep that ends early also ends the command before it, which pipefail counts as a
-# failure.
+# Uses grep without --quiet, because a grep that ends early also ends the command before it, which pipefail
+# counts as a failure.
 received() { docker compose logs receiver | grep "verified: lead $1 "; }
 mailed() { curl --fail --silent "http://$MAIL_LISTEN/api/v1/messages" | grep "$1"; }
 

@@ -31,7 +31,7 @@ const readFromModule = (module, path) => {
 
 /**
  * Converts an OpenAPI schema to a JSON Schema without descriptions, which refuses unknown fields. Calls
- * `onReference` with each definition.
+ * `onReference` with the name of each definition that the schema refers to.
  */
 const strict = (node, onReference = () => undefined) => {
   if (Array.isArray(node)) return node.map((one) => strict(one, onReference))

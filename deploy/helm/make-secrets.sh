@@ -5,7 +5,8 @@
 # ../hash-password.sh needs.
 set -eu
 smtp=${1:?'usage: make-secrets.sh smtp://user:password@mail.example.com:587'}
-# Passwords are part of URLs and of YAML. The letter in front keeps YAML from reading digits as a number.
+# Passwords have only letters and digits, because they are part of URLs and of YAML. The letter in front keeps
+# YAML from reading digits as a number.
 password() { echo "p$(openssl rand -hex 24)"; }
 leads=$(password) webhooks=$(password) nats=$(password) s3=$(password)
 nats_hash=$(echo "$nats" | "$(dirname "$0")/../hash-password.sh")

@@ -1,7 +1,8 @@
 // Starts the servers that the spec files of a run share. All files share one PostgreSQL server, in which each
-// file creates its own databases. Files that need only an account of their own call `joinSystem`: for each
-// set of settings they share one system, which starts when the first file asks for it. jest runs this file
-// before it sets up its transforms, so this file requires built files.
+// file creates its own databases. A file that needs only its own account calls `joinSystem`. All files that
+// call it with the same settings share one system, which starts for the first of these files.
+//
+// jest runs this file before it sets up its transforms, so this file requires built files.
 const { existsSync } = require('node:fs')
 const { chmod, mkdtemp, writeFile } = require('node:fs/promises')
 const { createServer } = require('node:http')
@@ -55,7 +56,8 @@ module.exports = async () => {
   const door = createServer(async ({ url }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://door')
     const env = { ...SHARED, ...Object.fromEntries(searchParams) }
-    // A connection that is kept alive might close while the next file's request is being sent.
+    // Closes each connection, because a connection that is kept alive might close while the next file's
+    // request is being sent.
     response.setHeader('connection', 'close')
     try {
       const { startSystem } = require('./dist')

@@ -37,9 +37,10 @@ def standard(secret, body, id=ID, timestamp=str(NOW)):
 
 
 def vector(name, secret=WHSEC, body=LEAD, expect=("valid", "valid"), **over):
-    """Makes a vector. `sign_id` and `sign_timestamp` are signed and sent. `sent_body` is sent but not signed.
+    """Makes a vector. `sign_id` and `sign_timestamp` are signed and sent. `body` is signed.
 
-    All other keys of `over` replace a value after signing. None omits a header.
+    `sent_body` is sent instead of `body`. All other keys of `over` replace a value after signing. None omits
+    a header.
     """
     signed = body.encode() if isinstance(body, str) else body
     id, timestamp = over.pop("sign_id", ID), over.pop("sign_timestamp", str(NOW))

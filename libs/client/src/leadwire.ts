@@ -24,7 +24,10 @@ export interface LeadwireOptions {
   token: string
   /** The maximum number of retries of a request that is safe to repeat. Default: 3. */
   retries?: number
-  /** The time limit for a response to start. Does not apply to sending a file. Default: 20 seconds. */
+  /**
+   * The time limit for a response to start, in milliseconds. Does not apply to sending a file. Default:
+   * 20,000.
+   */
   timeoutMs?: number
   fetch?: typeof fetch
 }
@@ -72,7 +75,7 @@ const leadPath = (reference: string) => ({ path: { reference: checkReference(ref
 // Assumes a success, because `send` throws for any other response.
 const readData = <Data>({ data }: { data?: { data: Data } }): Data => data!.data
 
-// Imports the types for ES modules, because the types for CommonJS are broken.
+// Imports the types of openapi-fetch for ES modules, because its types for CommonJS are broken.
 type Api = import('openapi-fetch', { with: { 'resolution-mode': 'import' }}).Client<paths>
 
 /** Creates a client with a token. Every method throws LeadwireProblem for an error response. */

@@ -26,7 +26,7 @@ export class LeadwireProblem extends Error {
   }
 }
 
-/** Reads an error response. Its body need not be a problem document. */
+/** Reads an error response. The body of the response need not be a problem document. */
 export const readProblem = async (response: Response): Promise<LeadwireProblem> => {
   const body: unknown = await response.json().catch(() => undefined)
   return new LeadwireProblem(response.status, typeof body === 'object' && body !== null ? body : {})

@@ -6,8 +6,9 @@ import { pause, signIn, signOut, token } from './session'
 export type Schemas = components['schemas']
 export { LeadwireProblem as Problem, type Scope }
 
-// The console's scripts are in `assets` below its path. A variable holds `import.meta.url`, because Vite
-// would treat a literal `new URL(…, import.meta.url)` as an asset.
+// The console's scripts are in the folder `assets` below the console's path, so `..` is the console and
+// `../..` is the API. A variable holds `import.meta.url`, because Vite would treat a literal
+// `new URL(…, import.meta.url)` as an asset.
 const here = import.meta.url
 const root = new URL('../..', here)
 
@@ -22,7 +23,7 @@ const send: typeof fetch = async (input, init) => {
   return response
 }
 
-// Makes no retries: the user can try again.
+// The client makes no retries, because the user can try again.
 const createClient = (timeoutMs?: number) =>
   computed(() =>
     createLeadwire({ baseUrl: root.href, token: token.value ?? '', fetch: send, retries: 0, timeoutMs }),
@@ -33,7 +34,7 @@ const clientWithoutTimeout = createClient(0)
 /** Returns the typed API with the user's token. Every operation throws Problem for an error response. */
 export const api = () => client.value.api
 
-/** Returns the typed API without a time limit, for files. */
+/** Returns the typed API without a time limit, for uploads and downloads of files. */
 export const slowApi = () => clientWithoutTimeout.value.api
 
 /** Returns the operations on one lead, which check the reference before they send a request. */
@@ -62,7 +63,7 @@ export const asProblem = (error: unknown): LeadwireProblem =>
 export const renderProblem = (problem: LeadwireProblem): string =>
   Object.values(problem.errors).flat().join(' ') || problem.message
 
-/** Returns a 422, which a page shows beside its filters. Throws any other error. */
+/** Returns the error if it is a 422, which a page shows beside its filters. Throws any other error. */
 export const requireInvalid = (error: unknown): LeadwireProblem => {
   if (error instanceof LeadwireProblem && error.status === 422) return error
   throw error

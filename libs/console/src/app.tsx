@@ -65,7 +65,10 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
   )
 }
 
-/** Loads the scopes of the current token. Undefined until they are loaded. */
+/**
+ * Loads the scopes of the current token. Returns undefined until they are loaded, and the problem if they
+ * cannot be loaded.
+ */
 const useScopes = () => {
   const [loaded, setLoaded] = useState<Set<Scope> | Problem>()
   useSignalEffect(() => {

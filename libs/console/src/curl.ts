@@ -2,15 +2,15 @@ import type { Schemas } from './api'
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-// Shell code that computes the headers whose values the API omits, because they differ for each attempt. The
-// user sets the secret.
+// Shell code that computes headers from the secret, which the user sets. The API omits the values of these
+// headers, because they differ for each attempt.
 const COMPUTED: Record<string, string> = {
   'X-SERVICE-Signature': `$(printf %s "$BODY" | openssl dgst -sha1 -hmac "$WEBHOOK_SECRET" | sed 's/.* //')`,
   'webhook-timestamp': '$NOW',
   'webhook-signature': `v1,$(printf %s "$ID.$NOW.$BODY" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary | base64)`,
 }
 
-// Adds padding, because `base64 -d` requires it, but a secret may have none.
+// Adds padding to the secret, which may have none, because `base64 -d` requires padding.
 const DECODE_SECRET = [
   `ENCODED=\${WEBHOOK_SECRET#whsec_}`,
   `while [ $((\${#ENCODED} % 4)) -ne 0 ]; do ENCODED="$ENCODED="; done`,

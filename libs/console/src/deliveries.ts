@@ -27,7 +27,8 @@ const TONES: Record<Delivery['status'], Tone> = {
 }
 
 /**
- * Returns the label of a delivery's state, which distinguishes a new delivery from one that will be retried.
+ * Returns the label of a delivery's state. The label distinguishes a new delivery from one that will be
+ * retried.
  */
 export const describeState = ({
   status,
@@ -98,7 +99,8 @@ export const listDeliveries = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Schemas['DeliveryPage']> => {
-  // The filters come from the page's address. The API rejects unknown filters and values.
+  // The type is `object`, because the filters come from the page's address. The API rejects unknown filters
+  // and values.
   const query: object = { cursor: '', ...filters }
   return readData(api().GET('/manage/deliveries', { params: { query }, signal }))
 }

@@ -61,8 +61,8 @@ export const nameEndpoint = ({ description, url }: Pick<Endpoint, 'description' 
 export const listEndpoints = async (signal?: AbortSignal): Promise<Endpoint[]> =>
   (await readData(api().GET('/manage/webhook-endpoints', { signal }))).data
 
-// The health to show for an endpoint that the health response lacks, because it was created after that
-// response.
+// The health to show for an endpoint that is missing in the health response, because the endpoint was created
+// after that response.
 const NO_HEALTH = { last_success_at: null, pending: 0, held: 0, exhausted: 0, hours: [] }
 
 /** Loads all endpoints with their health, oldest first. */

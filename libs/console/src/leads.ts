@@ -42,7 +42,7 @@ const REFERRERS: Record<Lead['referrer'], true> = {
 
 export const REFERRER_OPTIONS = Object.keys(REFERRERS).map((one): [string, string] => [one, one])
 
-/** Whether a lead was erased. Only an erasure empties the name. */
+/** Returns whether a lead was erased. Only an erasure empties the name. */
 export const isErased = ({ name }: Pick<Lead, 'name'>): boolean => name === ''
 
 /** Returns the name of a lead, or a name for an erased lead. */
@@ -61,8 +61,8 @@ export const formatPounds = (value: number): string => wholePounds.format(value)
 export const formatPence = (pence: number): string => pounds.format(pence / 100)
 
 /**
- * Returns the filters of leads. If the token cannot list the users, `users` is undefined, and the user's ID
- * is a text field.
+ * Returns the filters of leads. If the token cannot list the users, `users` is undefined, and the filter for
+ * the assigned user is a text field for the user's ID.
  */
 export const leadFilters = (users: User[] | undefined): Filter[] => [
   { name: 'q', label: 'Name, e-mail, phone or postcode' },
@@ -102,7 +102,8 @@ export const listLeads = async (
   filters: URLSearchParams,
   signal?: AbortSignal,
 ): Promise<Schemas['LeadListItemPage']> => {
-  // The filters come from the page's address. The API rejects unknown filters and values.
+  // The type is `object`, because the filters come from the page's address. The API rejects unknown filters
+  // and values.
   const query: object = { cursor: '', ...Object.fromEntries(filters) }
   return readData(api().GET('/leads', { params: { query }, signal }))
 }

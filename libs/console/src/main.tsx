@@ -5,7 +5,7 @@ import iconUrl from './icon.svg'
 
 // Makes the icon's URL absolute: a browser may load the icon again after the address of the page has changed.
 document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href = iconUrl
-// Removes the secret of a portal link from the address.
+// Removes the secret of a portal link from the address before it is exchanged for a session.
 const portalSecret = /^#portal=(.+)$/.exec(location.hash)?.[1]
 if (portalSecret) {
   history.replaceState(null, '', consolePath)

@@ -41,6 +41,6 @@ export interface UploadedFile {
   key: string
   size: number
   content_type: string
-  /** Hexadecimal; empty unless requested. */
+  /** The SHA-256 in hexadecimal. Empty unless the request asks for it. */
   sha256: string
 }

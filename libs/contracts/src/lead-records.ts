@@ -13,7 +13,7 @@ import {
 } from './schema-fields'
 
 // The single definition of the fields of a lead and its parts. SQL, public JSON, OpenAPI, CSV, erasures and
-// samples are derived from it. docs/architecture.md lists what else a new field needs.
+// samples are derived from this definition. docs/architecture.md lists what else a new field needs.
 
 const personal = { [PERSONAL]: true } as const
 

@@ -30,7 +30,9 @@ export const LEAD_REFERRERS = [
   'Website',
 ] as const
 
-/** The referrers that a lead can show (the lead API, Lead.referrer): those of Create Lead, and Direct. */
+/**
+ * The referrers that a lead can show (the lead API, Lead.referrer): the referrers of Create Lead, and Direct.
+ */
 export const VISITOR_REFERRERS = [...LEAD_REFERRERS, 'Direct'] as const
 
 /**

@@ -16,8 +16,8 @@ export const normalPostcode = (text: string): string =>
 const LONGEST_POSTCODE = 'BFPO 9999'.length
 
 /**
- * Returns the valid postcode that results if one letter O is replaced with a zero. undefined if there is
- * none.
+ * Returns the valid postcode that results if one letter O is replaced with a zero. Returns undefined if no
+ * such replacement is valid.
  */
 export const postcodeWithZero = (text: string): string | undefined => {
   // Limits the work, because the text may be as long as a request body.

@@ -1,6 +1,6 @@
 import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 
-// These keys are symbols, so JSON Schema documents made from the schemas do not show them.
+// The keys below are symbols, so that JSON Schema documents made from the schemas do not show them.
 
 /** Marks personal data. An erasure empties the field. */
 export const PERSONAL = Symbol('personal')
@@ -57,8 +57,8 @@ const findColumnType = ({ type, format, enum: words }: TSchema): Field['type'] =
 }
 
 /**
- * Lists the fields of a record that its table has, in the record's order. Fields that are objects or arrays
- * are left out.
+ * Lists the fields of a record that its table has, in the record's order. Leaves out fields that are objects
+ * or arrays.
  */
 export const listFields = (record: TObject): Field[] =>
   Object.entries(record.properties)

@@ -10,7 +10,7 @@ export const LEADS_STREAM = {
 export const LOGGED_SUBJECT = 'log.stored'
 
 /**
- * Returns the id of a message of an event. The stream drops an id that it has seen within
+ * Returns the id of a message of an event. The stream drops a message if it has seen its id within
  * `duplicate_window`, so each repetition needs a new id. `repetition` counts the repetitions, and is 0 for
  * the first message.
  */
@@ -37,7 +37,7 @@ export const LEADS_STREAM_CONFIG = {
   // stream needs a disk with 720 MB free.
   max_bytes: 512 * 1024 * 1024,
   // Drops the second message of a publisher that missed an acknowledgement and published again. The outbox
-  // waits for the same time before it first checks whether the event was stored. Consumers drop duplicates by
+  // waits equally long before it first checks whether the event was stored. Consumers drop duplicates by
   // event id anyway.
   duplicate_window: 10 * 1_000_000_000,
 }

@@ -39,7 +39,7 @@ const LONGEST_URL = 4096
 /** Returns whether webhooks can be sent to a URL: http or https, without credentials. */
 export const isWebUrl = (text: string): boolean => {
   if (text.length > LONGEST_URL || !/^https?:\/\//i.test(text)) return false
-  // Comes first, because the URL parser silently drops tabs and line breaks.
+  // Checks for a single line before parsing, because the URL parser silently drops tabs and line breaks.
   if (!isOneLine(text) || !URL.canParse(text)) return false
   const { hostname, username, password } = new URL(text)
   return hostname !== '' && username === '' && password === ''

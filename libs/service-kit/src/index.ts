@@ -1,5 +1,5 @@
-// Exports these files by name. With `*`, a bundle that uses anything from this file would load the whole
-// exported file and its imports, such as PostgreSQL's client.
+// Exports names from these files instead of `*`. With `*`, a bundle that uses anything from this file would
+// load the whole exported file and its imports, such as PostgreSQL's client.
 export {
   AUDIT_LIMIT,
   AUDIT_TABLE,

@@ -1,5 +1,5 @@
-// The code that every process needs, whatever its protocol. Main files and settings import only this file,
-// so that settings are checked without loading gRPC and PostgreSQL.
+// The code that every process needs, whatever its protocol. Main files and settings import only this file. A
+// check of the settings therefore loads neither gRPC nor PostgreSQL.
 
 export * from '@leadwire/settings'
 export * from './errors/service-error'

@@ -43,7 +43,7 @@ export async function startConnectProxy({
     targets.push(target)
     const isKnown = headers['proxy-authorization'] === expected
     const answer = isKnown ? choose(target) : 407
-    // Ends the connection when the client does, because Node's server would leave it half open.
+    // Ends the connection when the client ends it, because Node's server would leave it half open.
     if (answer === 'hang') return void client.on('end', () => client.end()).resume()
     if (answer !== 'tunnel') return void client.end(`HTTP/1.1 ${answer} No\r\n\r\n`)
     const { hostname, port } = new URL(`http://${target}`)

@@ -4,11 +4,13 @@ import { eventually } from '@leadwire/embedded'
 const ESTABLISHED = '01'
 
 /**
- * Counts the callers that are connected to a copy. Call it before the copy stops. Resolves with a function to
- * call after the copy has started again. That function waits until enough callers are connected: as many as
- * before, or as many as the peer with the fewest callers has. (A caller that has just replaced a connection
- * has two for a while.) Only a connected copy can take over the work of another copy. For the same reason, a
- * rollout waits between two copies (minReadySeconds).
+ * Counts the callers that are connected to a copy. Call this function before the copy stops. Resolves with a
+ * function to call after the copy has started again. That function waits until as many callers are connected
+ * as before. If a peer has fewer callers, that number suffices, because a caller that has just replaced a
+ * connection counts twice for a while.
+ *
+ * Only a connected copy can take over the work of another copy. For this reason, a rollout also waits between
+ * two copies (minReadySeconds).
  */
 export async function watchCallers(
   { grpc }: { grpc: string | null },

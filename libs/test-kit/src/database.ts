@@ -17,7 +17,7 @@ export type TestDatabase = {
 
 /**
  * Creates an empty database, or a copy of `template` (see `createTemplateDatabase`), in about 20 ms. `server`
- * is a superuser's URL. By default it is that of the server that all specs share.
+ * is a superuser's URL. Default: the server that all specs share.
  */
 export async function createDatabase({
   name = 'spec',
@@ -30,7 +30,7 @@ export async function createDatabase({
 } = {}): Promise<TestDatabase> {
   const unique = `${name}_${randomUUID().slice(0, 8)}`
   await asAdmin(server, async (admin) => {
-    // Copies files, which takes half as long as a copy through the write-ahead log.
+    // Copies the files of the template, which takes half as long as a copy through the write-ahead log.
     const source = template ? ` template ${admin.escapeIdentifier(template)} strategy file_copy` : ''
     await admin.query(`create database ${admin.escapeIdentifier(unique)}${source}`)
   })
@@ -44,9 +44,10 @@ export async function createDatabase({
 }
 
 /**
- * Creates a database that others are copied from. `prepare` (migrations, for example) runs once in the whole
- * jest run, in the worker that comes first. It must close its connections, because PostgreSQL does not copy a
- * database that is in use. Resolves with the name to pass to `createDatabase` as `template`.
+ * Creates a database from which other databases are copied. `prepare` (migrations, for example) runs once in
+ * the whole jest run, in the first worker that calls this function. It must close its connections, because
+ * PostgreSQL does not copy a database that is in use. Resolves with the name to pass to `createDatabase` as
+ * `template`.
  */
 export async function createTemplateDatabase(
   key: string,

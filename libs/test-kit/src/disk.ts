@@ -39,7 +39,7 @@ export async function mountDisk({
     fill: async () => {
       const file = await open(ballast, 'a')
       try {
-        // The last successful write is a short one. The next write fails with ENOSPC.
+        // The last successful write is shorter than CHUNK. The write after it fails with ENOSPC.
         for (;;) await file.write(CHUNK)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error

@@ -12,8 +12,8 @@ export type FullServer = {
   stop(): Promise<void>
 }
 
-// Writes its port and then blocks until it reads a byte, so that it accepts no connection. The kernel queues
-// one connection more than `backlog`.
+// A server that writes its port and then blocks until it reads a byte, so that it accepts no connection. The
+// kernel queues one connection more than `backlog`.
 const PROGRAM = `
 const { createServer } = require('node:http')
 const { readSync, writeSync } = require('node:fs')

@@ -13,7 +13,8 @@ export type Hardship = {
 }
 
 /**
- * Returns the functions that disturb a server. `start` starts the server. `current` returns the latest process of the server.
+ * Returns the functions that disturb a server. `start` starts the server. `current` returns the latest
+ * process of the server.
  */
 export function hardship({ start, current }: { start: () => Promise<void>; current: () => Child }): Hardship {
   return {

@@ -23,7 +23,7 @@ export const settingsToMigrate = (url: string): NodeJS.ProcessEnv => ({
 
 /**
  * Migrates a database to the schema of the release in `root`, as a deployment does before it replaces the
- * services. By default that is the release of this checkout.
+ * services. Default: the release of this checkout.
  */
 export const migrate = async (
   service: 'leads-service' | 'webhook-service',

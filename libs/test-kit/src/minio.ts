@@ -18,8 +18,8 @@ export type TestMinio = { store: ObjectStore; hardship?: Hardship; stop(): Promi
 const image = 'minio/minio:RELEASE.2025-09-07T16-13-09Z'
 
 /**
- * Starts a real MinIO without a bucket. Uses a program on this machine, or else a container if a Docker
- * engine responds, or else a program that is built with Go. A build takes minutes, so give the hook that
+ * Starts a real MinIO without a bucket. Uses a program on this machine. Without a program, uses a container
+ * if a Docker engine responds, or else builds a program with Go. A build takes minutes, so give the hook that
  * calls this function a long timeout. A program keeps its data in `folder`, or in a temporary folder.
  * Resolves with MinIO, or with the reason why it cannot be started.
  */

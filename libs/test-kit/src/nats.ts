@@ -11,8 +11,8 @@ export type TestNats = Omit<Hardship, 'restart'> & {
   /** A file with the authority that signed the server's certificate. undefined without TLS. */
   caFile: string | undefined
   /**
-   * Stops the server if it runs, and starts it again at the same address. The store is kept, unless `empty`
-   * is true. The password is the first one, unless another is given.
+   * Stops the server if it runs, and starts it again at the same address. Keeps the store, unless `empty` is
+   * true. `password` is the new password. By default the server gets its first password again.
    */
   restart(options?: { empty?: boolean; password?: string }): Promise<void>
   /** Stops the server and removes its store. */

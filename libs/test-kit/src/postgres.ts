@@ -18,7 +18,7 @@ export type TestPostgres = Hardship & {
 
 /**
  * Starts a PostgreSQL server for this spec file alone, for tests that would disturb the server that all specs
- * share. It is as durable as in production. Its data are in `folder`, or in a temporary folder.
+ * share. The server is as durable as in production. Its data are in `folder`, or in a temporary folder.
  */
 export async function startPostgresServer({
   folder,

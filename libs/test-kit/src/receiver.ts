@@ -23,7 +23,7 @@ export type Answer =
       headers?: Record<string, string>
       body?: string | Buffer
       delayMs?: number
-      /** Responds only after this has resolved. */
+      /** The response is sent only after this promise has resolved. */
       after?: Promise<unknown>
     }
   | 'hang'

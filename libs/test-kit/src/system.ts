@@ -41,11 +41,11 @@ export type SystemOptions = {
    * is 1.
    */
   tls?: boolean
-  /** A superuser's URL. Default: that of the server that all specs share. */
+  /** A superuser's URL. Default: the URL of the server that all specs share. */
   postgres?: string
   /** The pooler between the services and PostgreSQL. */
   pooler?: Pick<TestPooler, 'through'>
-  /** The root of another, built checkout whose services are run. */
+  /** The root of another, built checkout. The system runs the services of that checkout. */
   root?: string | undefined
 }
 
@@ -78,7 +78,7 @@ export type System = {
   /** Drains a copy and waits until it has exited. The copy stays down until `restart`. */
   drain(name: string): Promise<void>
   /**
-   * Stops a copy if it runs, starts it at the same address, and waits until it is ready. `root`: as in
+   * Stops a copy if it runs, starts it at the same address, and waits until it is ready. `root` is as in
    * SystemOptions.
    */
   restart(name: string, root?: string): Promise<void>
@@ -88,7 +88,7 @@ export type System = {
 }
 
 /**
- * The parts of a shared system that a spec file may use. A file must neither stop a process nor look at what
+ * The parts of a shared system that a spec file may use. A file must neither stop a process nor examine what
  * the system does for other files.
  */
 export type SharedSystem = Pick<
@@ -98,8 +98,8 @@ export type SharedSystem = Pick<
 
 /**
  * Joins the system that all spec files of a run with the same settings share, and creates a new account for
- * this file. The system uses TLS if LEADWIRE_TEST_TLS is 1. It starts for the first file that asks for it,
- * and stops at the end of the run (global-setup.cjs).
+ * this file. The system uses TLS if LEADWIRE_TEST_TLS is 1. The system starts for the first file that joins
+ * it, and stops at the end of the run (global-setup.cjs).
  */
 export async function joinSystem({ env }: Pick<SystemOptions, 'env'> = {}): Promise<SharedSystem> {
   const path = process.env['LEADWIRE_TEST_TLS'] === '1' ? '/tls' : '/'
@@ -160,8 +160,8 @@ export async function startSystem({
     env: {
       ...process.env,
       WEBHOOK_ALLOW_HOSTS: '127.0.0.0/8,::1,localhost',
-      // Turns off the search for duplicates. Specs create many leads of one person, and each would cause one
-      // more event.
+      // Turns off the search for duplicates. Specs create many leads of one person, and each such lead would
+      // cause one more event.
       DUPLICATE_WINDOW: '0s',
       ...env,
     },

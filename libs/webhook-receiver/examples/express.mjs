@@ -7,7 +7,7 @@ const { WEBHOOK_SECRET, PORT = '8000' } = process.env
 const store = boundedStore()
 const app = express()
 
-// Keeps the raw bytes of the body, which express.json() would discard, for this route only. Sets a limit,
+// Keeps the raw bytes of the body, which express.json() would discard, for this route only. Allows 8 MB,
 // because Express accepts only 100 KB by default.
 const rawBody = express.raw({ type: () => true, limit: '8mb' })
 

@@ -3,7 +3,8 @@
 //
 // The request's header `cells` has these values in base64, separated by commas: the secret,
 // X-SERVICE-Signature, webhook-id, webhook-timestamp, webhook-signature (each empty if missing) and the clock
-// in seconds. The response has the two verdicts. The runners of all languages use this protocol.
+// in seconds. The response has two verdicts, true or false: for X-SERVICE-Signature, and for
+// webhook-signature. The runners of all languages use this protocol.
 import { createServer } from 'node:http'
 import { pathToFileURL } from 'node:url'
 

@@ -34,7 +34,8 @@ beforeEach(() => {
 })
 
 /**
- * The event log of the feed, which serves two events per page. A cursor is the number of events before it.
+ * The event log of the feed, which serves two events per page. A cursor is the number of events before the
+ * page.
  */
 let log: (Record & { test?: boolean; body?: object | null })[]
 const serve = (query: URLSearchParams): Reply => {

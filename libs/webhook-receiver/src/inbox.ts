@@ -117,7 +117,7 @@ const readPage = async ({ url, token, types }: Feed, cursor: string | undefined)
   return json
 }
 
-// The types whose data is a state of the lead, which a newer state replaces.
+// The types of events whose data is a state of the lead. A newer state replaces an older one.
 const STATES = ['lead.created', 'lead.updated']
 
 /**

@@ -4,7 +4,8 @@ import type * as receiver from './lead-created'
 
 type Same<A, B> = [A, B] extends [B, A] ? true : never
 
-// The compiler checks this: a field that is missing on one side, or has another type, fails here.
+// The compiler checks these types. If a field is missing on one side or has another type, the
+// compilation fails.
 const SAME: Record<string, true> = {
   lead: true satisfies Same<Static<typeof LeadListItem>, Omit<receiver.Lead, 'customer' | 'quotes'>>,
   customer: true satisfies Same<Static<typeof Customer>, receiver.Customer>,

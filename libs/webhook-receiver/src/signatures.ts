@@ -49,8 +49,8 @@ export const hasServiceSignature = (body: RawBody, signature: string, secret: Se
   requireSecrets(secret).some((one) => isEqual(signature, serviceSignature(body, one)))
 
 // Returns the key of a secret. The specification writes a binary key as `whsec_` and base64, with or without
-// padding. A secret is decoded only if encoding the bytes again gives the same text. The bytes of any other
-// secret are the key.
+// padding. A secret is decoded only if encoding the bytes again gives the same text. For any other secret,
+// the bytes of its text are the key.
 const standardKey = (secret: string): Buffer => {
   const encoded = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : ''
   const key = Buffer.from(encoded, 'base64')

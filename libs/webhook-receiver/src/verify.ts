@@ -106,7 +106,7 @@ export const verifyStandard = <Payload = LeadCreated>(
     return refused('malformed_header', `${TIMESTAMP} is not a number of seconds.`, TIMESTAMP)
   if (!hasStandardSignature(rawBody, { id, timestamp, signatures }, secret))
     return refused('bad_signature', `${SIGNATURE} does not match this request and this secret.`, SIGNATURE)
-  // Counts whole seconds on both sides, like the libraries of the specification.
+  // Compares whole seconds, as the libraries of the specification do.
   const age = Math.floor(now.getTime() / 1000) - Number(timestamp)
   // Rejects an invalid clock, which would disable the check: every comparison with NaN is false.
   if (Number.isNaN(age) || Number.isNaN(toleranceSeconds))

@@ -97,7 +97,7 @@ leadwire.services.
 {{- if eq $key "leads" }}
 {{- $_ := set $defaults "ASSETS_URL" (printf "%s/assets" $url) }}
 {{- end }}
-{{- /* A service refuses NAME together with NAME_FILE. */}}
+{{- /* Leaves out settings that extraEnv sets, because a service refuses NAME together with NAME_FILE. */}}
 {{- $inFiles := list }}
 {{- range (include "leadwire.podValues" (list $ $values) | fromYaml).extraEnv }}
 {{- $inFiles = append $inFiles (trimSuffix "_FILE" .name) }}
@@ -138,7 +138,7 @@ TLS_SERVER_NAME: {{ $.Values.tls.serverName | quote }}
 {{- end }}
 {{- end }}
 
-{{- /* `pods` with a service's replacements, as YAML without empty values. Takes (list $ VALUES). */}}
+{{- /* `pods` with the service's replacements, as YAML without empty values. Takes (list $ VALUES). */}}
 {{- define "leadwire.podValues" -}}
 {{- $own := index . 1 }}
 {{- $pod := dict }}
@@ -170,7 +170,8 @@ automountServiceAccountToken: false
 {{- end }}
 
 {{- /*
-The environment of a container, as YAML. A setting in extraEnv replaces the chart's. Takes the dict of leadwire.pod.
+The environment of a container, as YAML. A setting in extraEnv replaces the chart's setting. Takes the dict of
+leadwire.pod.
 */}}
 {{- define "leadwire.env" -}}
 {{- $ := .root }}
@@ -208,7 +209,7 @@ root       $
 component  the component that its labels name
 pod        the output of leadwire.podValues
 name       the name of its container and its image
-account    the ServiceAccount that is made for it; without it, the pod uses that of the namespace
+account    the ServiceAccount that is made for the pod; if absent, the pod uses the default account
 configMap  the ConfigMap of its settings
 settings   further settings by name
 secrets    names of `secrets` by setting

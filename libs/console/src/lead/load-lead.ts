@@ -85,8 +85,8 @@ export const loadLead = async (
 }
 
 /**
- * Returns the user in the latest assignment of the history. null if this change removed the user, undefined
- * if the history has no assignment.
+ * Returns the user in the latest assignment of the history. Returns null if the latest assignment removed the
+ * user, and undefined if the history has no assignment.
  */
 export const findAssignedUser = (history: HistoryEntry[]): { id: number; email: string } | null | undefined =>
   history.flatMap(({ changes }) => changes).find(({ field }) => field === 'user')?.to as

@@ -40,7 +40,10 @@ const parseList = (text: FormDataEntryValue | null): string[] =>
     .map((item) => item.trim())
     .filter(Boolean)
 
-/** Returns the non-empty lists of the filter. An empty object removes the filter. */
+/**
+ * Returns the non-empty lists of the filter. If all lists are empty, returns an empty object, which removes
+ * the filter.
+ */
 const readFilter = (fields: FormData) =>
   Object.fromEntries(
     Object.entries({

@@ -73,7 +73,8 @@ const Range = ({ id }: { id: number }) => {
   const count = async (fields: FormData) => {
     const request = readRequest(fields)
     const replay = await start(id, { ...request, dry_run: true })
-    // Counting the events of a long log takes longer than one request. Shows the progress meanwhile.
+    // Shows the progress if the count is not complete, because counting the events of a long log takes longer
+    // than one request.
     if (replay.state === 'running') show(replay)
     else setCounting({ request, matched: replay.matched })
   }

@@ -7,7 +7,7 @@ export const CopyButton = ({ text, label = 'Copy' }: { text: string; label?: str
     setCopied(true)
     setTimeout(() => setCopied(false), 2000)
   }
-  // Browsers provide a clipboard only to pages from https or localhost.
+  // Shows no button without a clipboard. Browsers provide a clipboard only to pages from https or localhost.
   if (!navigator.clipboard) return null
   return (
     <button type="button" class="quiet" onClick={copy} aria-live="polite">

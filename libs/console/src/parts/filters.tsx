@@ -11,7 +11,7 @@ export interface Filter {
   options?: [value: string, text: string][]
   /** Whether the filter is a date and time: UTC in the address, local time in the field. */
   isMoment?: boolean
-  /** The label of the option without a filter. */
+  /** The label of the option that selects no value. */
   none?: string
   /** Shown only under "More filters". */
   isRare?: boolean

@@ -79,7 +79,10 @@ export interface Counts {
   failed: number
 }
 
-/** Formats a success rate in percent. It is below 100 % after any failure and above 0 % after any success. */
+/**
+ * Formats a success rate in percent. The result is below 100 % after any failure and above 0 % after any
+ * success.
+ */
 export const formatSuccessRate = ({ succeeded, failed }: Counts): string => {
   const all = succeeded + failed
   if (all === 0) return '–'

@@ -5,7 +5,10 @@ import { formatClock } from './format'
 
 const REFRESH_MS = 5000
 
-/** The age of the page's data, and the problem if the last load failed. Undefined if the page has no data. */
+/**
+ * When the page's data were last loaded, and the problem if the latest load failed. Undefined if the page has
+ * no data.
+ */
 const freshness = signal<{ updatedAt: number; problem?: Problem }>()
 
 export const Freshness = () => {
@@ -20,7 +23,10 @@ export const Freshness = () => {
 
 interface Live<Data> {
   data: Data | undefined
-  /** Set if the last load failed. `data` then stays, because old data with its age is better than no data. */
+  /**
+   * Set if the last load failed. `data` then keeps its value, because old data with its age is better than no
+   * data.
+   */
   problem: Problem | undefined
   refresh: () => Promise<void>
 }

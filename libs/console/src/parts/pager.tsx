@@ -21,7 +21,7 @@ export const useQuery = (): [URLSearchParams, (change: Record<string, string>) =
 
 /**
  * Links to the first and the next page of a list, with the cursor in the address. `next` is the `next_cursor`
- * of the current page; `names` are the texts of the links.
+ * of the current page. `names` are the texts of the links.
  */
 export const Pager = ({
   next,

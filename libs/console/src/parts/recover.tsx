@@ -80,15 +80,18 @@ export const Recover = ({
   )
 }
 
-/** Says how many deliveries are left of `all`. `all` is undefined if the number at the start is unknown. */
+/**
+ * Describes how many deliveries are left to retry, of `all` at the start. `all` is undefined if the number at
+ * the start is unknown.
+ */
 const renderRemaining = ({ remaining, remaining_capped }: Running, all: number | undefined): string => {
   const left = `${formatCapped(remaining, remaining_capped)} left`
   return all ? `Retrying: ${left} of ${formatNumber(all)}.` : `Retrying: ${left}.`
 }
 
 /**
- * The progress of a recovery. `asked` is the response to the request that started the recovery. Undefined if
- * this page did not send the request.
+ * The progress of a recovery. `asked` is the response to the request that started the recovery, or undefined
+ * if this page did not send the request.
  */
 export const RecoveryProgress = ({ endpoint, asked }: { endpoint: ShownEndpoint; asked?: Recovered }) => {
   const { recovery, health } = endpoint

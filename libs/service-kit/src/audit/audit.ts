@@ -7,7 +7,9 @@ import { ServiceError } from '../errors/service-error'
 // The audit log of a service, in the service's database. Each entry records one change and the token that
 // made it.
 
-/** Ids are unique across services, so that the logs of all services can be merged in one order. */
+/**
+ * The ids of entries are unique across services, so that the logs of all services can be merged in one order.
+ */
 export const AUDIT_TABLE = `
   CREATE TABLE audit (
     account_id bigint NOT NULL,
@@ -32,7 +34,7 @@ export const differences = (before: Record<string, unknown>, after: Record<strin
       .filter(([, { from, to }]) => JSON.stringify(from) !== JSON.stringify(to)),
   )
 
-// Names the schema of the table, because connections with another default schema write to the same log.
+// The table name includes its schema, because connections with another default schema write to the same log.
 const insert = statement('record-audit')`
   INSERT INTO public.audit (account_id, action, target_type, target_id, token_id, token_name, request_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
@@ -58,12 +60,14 @@ export const recordAudit = (
   insert.send(tx, accountId, action, targetType, targetId, ...by, JSON.stringify(changes))
 }
 
-/** How many entries a page shows. The service sends one more, which shows that another page follows. */
+/**
+ * The number of entries on a page. The service sends one more entry, which shows that another page follows.
+ */
 export const AUDIT_LIMIT = 100
 
-// The setting makes PostgreSQL read one page in the order of the primary key. Without it PostgreSQL expects
-// few entries for each account, and sorts all entries of the account (seen with one account of 100,000
-// entries, while the others had 67 on average).
+// `setting` makes PostgreSQL read only one page, in the order of the primary key. Without the setting,
+// PostgreSQL expects few entries for each account, and sorts all entries of the account. It did so for an
+// account of 100,000 entries, while the other accounts had 67 on average.
 export const SELECT_AUDIT = {
   setting: 'SET LOCAL enable_sort = off',
   select: `

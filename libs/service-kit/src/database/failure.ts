@@ -1,21 +1,24 @@
 import { DatabaseError } from 'pg'
 import { ServiceError } from '../errors/service-error'
 
-// EAI_ means that no name server responds. EMFILE and ENFILE mean that this process or the machine has no
-// free file descriptor.
+// The codes EAI_… mean that no name server responds. EMFILE and ENFILE mean that this process or the machine
+// has no free file descriptor.
 const UNAVAILABLE_CODES =
   /^(ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EMFILE|ENFILE|EAI_\w+)$/
 const UNAVAILABLE_MESSAGES =
   /Connection terminated|timeout exceeded|timeout expired|Query read timeout|Client has encountered a connection error|not queryable/i
 
-// A later attempt may succeed after an error of these classes: 08 connection, 28 password (a replaced
-// password may be valid), 53 resources, 57P administrator, 58 system, 40 serialisation and deadlock.
+// A later attempt may succeed after an error of these classes: 08 (connection), 28 (password, because
+// passwords are replaced while services run), 53 (resources), 57P (shutdown by an administrator), 58
+// (system), 40 (serialisation and deadlock).
 const UNAVAILABLE_STATES = /^(08|28|53|57P|58|40)/
 const TIMED_OUT_STATES = /^(57014|55P03)$/
 
-// After these errors the connection is unusable, but another connection works: a plan that is older than its
-// table (0A000, which our statements meet only in this case), a server that became a standby (25006), a
-// statement that is no longer prepared (26000).
+// After these errors the connection is unusable, but another connection works:
+//
+// - 0A000: the prepared plan is older than its table. Our statements get 0A000 for no other reason.
+// - 25006: the server has become a standby.
+// - 26000: the connection no longer has the prepared statement.
 const UNUSABLE_STATES = /^(0A000|25006|26000)$/
 
 const hasState = (error: unknown, ...states: RegExp[]): error is DatabaseError =>
@@ -33,8 +36,8 @@ export const databaseUnavailable = (cause: unknown): ServiceError => {
 }
 
 /**
- * Converts an error of PostgreSQL. Returns `unavailable` if another attempt may succeed or a statement
- * timed out. Returns any other error as it is.
+ * Converts an error of PostgreSQL or of a connection. Returns `unavailable` if another attempt may succeed or
+ * a statement timed out. Returns any other error as it is.
  */
 export const databaseFailure = (cause: unknown): unknown => {
   const isTemporary =
@@ -51,7 +54,6 @@ export const violatedConstraint = (error: unknown): string | undefined =>
   hasState(error, /^23/) ? error.constraint : undefined
 
 /**
- * Returns whether a statement failed because its type (class 22) or a constraint (class 23) does not allow
- * a value.
+ * Returns whether PostgreSQL refused a value, because of its type (class 22) or of a constraint (class 23).
  */
 export const isRefusedValue = (error: unknown): boolean => hasState(error, /^2[23]/)

@@ -3,16 +3,16 @@ import { ServiceError } from '../errors/service-error'
 import type { OpenTransaction } from './database'
 import { splitIntoColumns, statement } from './statement'
 
-// A key is saved with its response in the transaction of the work
+// A key is saved with its response, in the transaction that does the work
 // (draft-ietf-httpapi-idempotency-key-header-07). The database of each service has the table
 // `public.idempotency_keys`. `idempotency.spec.ts` proves these states of a key:
 //
 // - unused: there is no row, or the row is older than the request accepts. The first request locks the key
 //   and does its work.
-// - in flight: another transaction holds the key's advisory lock. A request gets `conflict`. A request
-//   tries the lock but never waits for it, so that keys cause no deadlock. A crash releases the lock.
-// - answered: the row has the fingerprint and the response of the first request. The same request gets the
-//   response. Another request gets `invalid`.
+// - in flight: another transaction holds the key's advisory lock. A request gets `conflict`. No request waits
+//   for the lock, so keys cause no deadlock. A crash releases the lock.
+// - answered: the row has the fingerprint and the response of the first request. The same request gets this
+//   response. A different request with the key gets `invalid`.
 
 /** The response to a request. `replayed` says whether the response was saved by an earlier request. */
 export interface Answer {
@@ -72,7 +72,8 @@ type Resolved = Answer | ServiceError | undefined
 const resolveKey = (asked: Idempotency, saved: SavedRow | undefined, isLocked: boolean): Resolved => {
   const { maxAgeS = Number.POSITIVE_INFINITY } = asked
   const isAnswered = saved !== undefined && saved.ageS < maxAgeS
-  // A saved response counts even without the lock: the transaction that held the lock has committed since.
+  // A saved response counts even if another transaction holds the lock, because the transaction that saved
+  // the response has committed.
   if (!isAnswered) return isLocked ? undefined : keyInUse()
   if (!saved.fingerprint.equals(asked.fingerprint)) return keyUsedForAnother()
   return { body: saved.body, replayed: true }
@@ -80,7 +81,7 @@ const resolveKey = (asked: Idempotency, saved: SavedRow | undefined, isLocked: b
 
 /**
  * Locks the keys of requests until the transaction ends. Resolves with the saved response or the error of
- * each request, or with undefined if the caller must do the work. The caller then calls `saveAnswers` in
+ * each request, or with undefined if the caller must do the work. The caller must then call `saveAnswers` in
  * the same transaction. If several requests have the same unused key, the first one gets undefined, and the
  * others get `conflict`. A request without a key gets undefined.
  */
@@ -96,8 +97,8 @@ export const resolveKeys = async (
   const columns = splitIntoColumns(keys, 'tokenId', 'key')
   const [locks, rows] = await Promise.all([
     lockKeys(tx, ...columns),
-    // Sent as a separate statement after the locks, so that it sees every response that was saved before a
-    // lock was taken.
+    // Reads in a separate statement after the locks. The read then sees every response that was saved before
+    // a lock was taken.
     readKeys(tx, ...columns),
   ])
   const locked = new Set(locks.flatMap((row) => (row.locked ? [nameKey(keys[row.ord - 1]!)] : [])))
@@ -107,7 +108,7 @@ export const resolveKeys = async (
     if (!isComplete(asked)) return keyIncomplete()
     const name = nameKey(asked)
     const result = resolveKey(asked, saved.get(name), locked.has(name))
-    // A later request of this batch with the same key.
+    // True if an earlier request of this batch has the same key.
     const isRepeated = firsts.get(name) !== asked
     return result === undefined && isRepeated ? keyInUse() : result
   })
@@ -120,7 +121,7 @@ export const resolveKeys = async (
 
 /**
  * Saves the responses to requests whose keys `resolveKeys` has locked. The erasure of a lead deletes the
- * responses that have the lead's reference.
+ * responses that were saved with the lead's reference.
  */
 export const saveAnswers = (
   tx: OpenTransaction,
@@ -138,9 +139,9 @@ export const saveAnswers = (
 }
 
 /**
- * Does the work of a request once for its idempotency key, or always if the request has no key. Resolves with
- * the saved response, or does the work and saves its response. Throws conflict while the first request is in
- * flight, and invalid if the key was used for another request.
+ * Resolves with the saved response of the request's idempotency key. Without a saved response, does the work
+ * and saves its response. If the request has no key, does the work and saves nothing. Throws `conflict` while
+ * the first request with the key is in flight. Throws `invalid` if the key was used for another request.
  */
 export const answerUnderKey = async (
   tx: OpenTransaction,

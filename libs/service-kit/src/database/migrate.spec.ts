@@ -127,8 +127,9 @@ test('migrations of several tables end no transaction that uses them in another 
     await reader.query('BEGIN; SELECT FROM one')
     const logger = createLogger({ service: 'spec', level: 'silent' })
     const migrated = untilMigrated(steps, { config: { DATABASE_URL: server.url }, logger, lifecycle })
-    // The client waits behind the migration. If the migration kept waiting, the client would be the first
-    // to look for a deadlock.
+    // The client's INSERT waits behind the migration, which later waits for the client's lock on `two`. If
+    // the migration kept waiting, PostgreSQL would end the client's transaction, because the client would be
+    // the first to look for the deadlock.
     await waiting(1)
     const inserted = client.query('INSERT INTO one VALUES (1)')
     await waiting(1)

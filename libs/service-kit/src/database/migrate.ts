@@ -9,19 +9,19 @@ import { databaseFailure } from './failure'
 import { clientConfig, type DatabaseConfig, type DatabaseServer, databaseServer } from './server'
 
 /**
- * One step of a schema. Its name gives its place in the order and never changes once released. A migrated
- * database that lacks the first step is refused.
+ * One step of a schema. Its name begins with its number and never changes after a release. `migrate` refuses
+ * a migrated database that lacks the first step.
  */
 export interface Migration {
   name: string
   up: (knex: Knex) => Promise<void>
   /**
-   * Whether releases without this step cannot work on the schema after it. If so, those releases refuse to
-   * start.
+   * True if releases that lack this step cannot work on the schema after the step. Those releases then refuse
+   * to start.
    */
   breaksOlderReleases?: boolean
   /**
-   * false if the step cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. The step must then be
+   * False if the step cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. Such a step must be
    * repeatable.
    */
   transaction?: boolean
@@ -31,15 +31,16 @@ const LOCK = 7_145_220_601
 const POLL_MS = 100
 
 /**
- * Takes the migration lock by polling. A transaction that waits for a lock has a snapshot, and CREATE INDEX
- * CONCURRENTLY waits for every transaction that has a snapshot: two migrating processes would wait for each
- * other. A transaction that only holds the lock has no snapshot.
+ * Takes the migration lock by polling, because waiting for the lock would cause a deadlock. A transaction
+ * that waits for a lock has a snapshot, and CREATE INDEX CONCURRENTLY waits for every transaction that has a
+ * snapshot. Two migrating processes would therefore wait for each other. A transaction that only holds the
+ * lock has no snapshot.
  */
 const lock = async (guard: Client): Promise<void> => {
   for (;;) {
     await guard.query('BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0')
-    // Sent without values, because the extended protocol would keep a snapshot, and CREATE INDEX
-    // CONCURRENTLY would wait for it.
+    // The statement contains the number itself. A statement with separate values uses the extended protocol,
+    // which would keep a snapshot, and CREATE INDEX CONCURRENTLY would wait for it.
     const { rowCount } = await guard.query(`SELECT WHERE pg_try_advisory_xact_lock(${LOCK})`)
     if (rowCount) return
     await guard.query('ROLLBACK')
@@ -47,9 +48,9 @@ const lock = async (guard: Client): Promise<void> => {
   }
 }
 
-// Limits the wait for a lock to 500 ms. A statement that waits for a table's lock blocks all later
-// statements on the table, so the step fails instead, and the migration is retried. The limit is below the
-// 1 s after which PostgreSQL looks for deadlocks and may end a client's transaction.
+// Limits the step's wait for a lock to 500 ms. A statement that waits for a table's lock blocks all later
+// statements on the table. After 500 ms the step fails instead, and the migration is retried. The limit is
+// below 1 s, the time after which PostgreSQL looks for deadlocks and may end a client's transaction.
 const briefly =
   (up: Migration['up']): Migration['up'] =>
   async (knex) => {
@@ -80,8 +81,8 @@ const listMigrations = async (guard: Client): Promise<string[]> => {
 }
 
 /**
- * Returns the newest step that a release must know to work on the schema, as the newest release recorded
- * it.
+ * Returns the name of the newest step that a release must know to work on the schema. The newest release has
+ * recorded this name.
  */
 const readRequiredMigration = async (guard: Client): Promise<string | undefined> => {
   const table = await guard.query("SELECT WHERE to_regclass('schema_compatibility') IS NOT NULL")
@@ -94,9 +95,9 @@ const readRequiredMigration = async (guard: Client): Promise<string | undefined>
 
 /**
  * Returns the applied steps that this release does not know. Rejects with UnknownSchema if a development
- * version made the schema. Also rejects if a newer release has migrated the schema, unless that release has
- * recorded that this release can work on it. Most releases record this, because old and new copies run
- * together during a rollout, and the rollout may be reversed.
+ * version made the schema. Also rejects if a newer release has migrated the schema and has not recorded that
+ * this release can work on it. Most releases allow their predecessor, because old and new copies run together
+ * during a rollout, and the rollout may be reversed.
  */
 const requireSupported = async (guard: Client, migrations: Migration[]): Promise<string[]> => {
   const applied = await listMigrations(guard)
@@ -112,8 +113,8 @@ const requireSupported = async (guard: Client, migrations: Migration[]): Promise
 }
 
 /**
- * Records the newest step that a release must know, so that older releases see whether they can work on the
- * schema.
+ * Records the newest step that a release must know. Older releases see from the record whether they can work
+ * on the schema.
  */
 const recordRequiredMigration = async (guard: Client, migrations: Migration[]): Promise<void> => {
   const required = migrations.findLast(({ breaksOlderReleases }) => breaksOlderReleases) ?? migrations[0]
@@ -125,7 +126,7 @@ const recordRequiredMigration = async (guard: Client, migrations: Migration[]): 
 
 /**
  * Applies the migrations. An advisory lock ensures that only one process migrates at a time. Rejects if a
- * table stays locked; the caller may then retry.
+ * table stays locked. The caller may then retry.
  */
 export const migrate = async (
   url: string,
@@ -153,7 +154,8 @@ export const migrate = async (
           config: { transaction },
         }),
       },
-      // A copy of the previous release must be able to restart while a newer release is being rolled out.
+      // Does not reject unknown steps, because a copy of the previous release must be able to restart while a
+      // newer release is being rolled out.
       disableMigrationsListValidation: true,
     }
     // Frees knex's own lock row, which a process leaves behind if it is killed during a migration. The row
@@ -172,12 +174,13 @@ export const migrate = async (
 const isAway = (error: unknown) =>
   databaseFailure(error) instanceof ServiceError || (error instanceof DatabaseError && error.code === '3D000')
 
-// The cause of a ServiceError has the reason. The message of a ServiceError is for callers of the API.
+// Returns the message of the cause, which has the reason. A ServiceError's own message is for callers of the
+// API.
 const findReason = (error: Error): string => (error.cause instanceof Error ? error.cause : error).message
 
 /**
  * Migrates the database of a service to the newest schema. Retries `migrate`, because the service may start
- * before its database. Rejects with UnknownSchema, and when a drain starts.
+ * before its database. Rejects at once with UnknownSchema. Also rejects when a drain starts.
  */
 export const untilMigrated = (
   migrations: Migration[],

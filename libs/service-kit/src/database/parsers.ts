@@ -2,8 +2,8 @@ import { deepStrictEqual } from 'node:assert'
 import { TypeOverrides, types } from 'pg'
 
 /**
- * Returns a timestamp in ISO 8601 with microseconds: `2026-01-02T03:04:05.120000Z` for `2026-01-02
- * 03:04:05.12+00`.
+ * Converts a timestamp of PostgreSQL to ISO 8601 with microseconds: `2026-01-02 03:04:05.12+00` becomes
+ * `2026-01-02T03:04:05.120000Z`. Throws a TypeError if the text is not a timestamp in UTC.
  */
 export const isoMicroseconds = (text: string): string => {
   const match = /^(\d{4,}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/.exec(text)
@@ -12,8 +12,9 @@ export const isoMicroseconds = (text: string): string => {
 }
 
 /**
- * Converts values of PostgreSQL to values of JavaScript. int8 becomes a number, which holds every int8 that
- * Leadwire stores. Timestamps stay text, because a Date has no microseconds. JSON stays the stored text.
+ * Converts values of PostgreSQL to values of JavaScript. An int8 becomes a number, which can hold every int8
+ * that Leadwire stores. A timestamp stays text, because a Date has no microseconds. JSON stays the stored
+ * text.
  */
 export const parsers = new TypeOverrides()
 parsers.setTypeParser(types.builtins.INT8, Number)
@@ -35,8 +36,8 @@ const VALUES = {
 }
 
 /**
- * Reads one value of each type that is parsed. Throws if a value is not as expected: the server then has a
- * setting that changes how values are written, and most calls would fail.
+ * Reads one value of each type that statements return. Throws if a parsed value is not as expected. In this
+ * case, a setting of the server changes how it writes values, and most calls would fail.
  */
 export const checkDatabase = async (database: {
   query(query: { name: string; text: string }): Promise<object[]>

@@ -5,7 +5,7 @@ import type { Metrics } from '../process/metrics'
 import type { Transaction } from './database'
 import { statement } from './statement'
 
-/** How many rows a batch removed, and whether more rows may be old enough. */
+/** How many rows a batch removed, and whether more rows may be old enough to be removed. */
 export interface Pruned {
   rows: number
   more: boolean
@@ -19,14 +19,17 @@ interface Prunable {
 }
 
 const RUN_EVERY_MS = 60_000
-/** A failed run is repeated after this time, because another service may still be starting. */
+/**
+ * The pause after a failed run. It is short, because the other service that a run needs may still be
+ * starting.
+ */
 const RETRY_MS = 5000
 /** The pause between two batches, so that other statements are served. */
 const BATCH_PAUSE_MS = 100
 
 /**
- * Returns a function that starts the pruning of one kind of row, by default every minute. `batch` must skip
- * rows that another copy of the service is removing.
+ * Returns a function that starts to prune one kind of row repeatedly, by default every minute. `batch` must
+ * skip rows that another copy of the service is removing.
  */
 export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metrics }) => {
   const labelNames = ['rows']
@@ -50,7 +53,7 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
     registers,
   })
   return (rows: string, { batch, oldestAge, runsApartMs = RUN_EVERY_MS }: Prunable): void => {
-    // Set at the start, so that the alert also notices if no run ever completes.
+    // Sets the gauge at the start, so that the alert also notices if no run ever completes.
     lastRun.set({ rows }, Date.now() / 1000 - process.uptime())
     let nextRunAt = 0
     loops.run(`old ${rows}`, Math.min(runsApartMs, RETRY_MS), async () => {
@@ -71,8 +74,8 @@ export const startPruning = ({ loops, metrics }: { loops: Loops; metrics: Metric
 
 const KEYS_AT_ONCE = 1000
 
-// Each service has this table in its own database. Uses now(), because an index scan cannot be bounded by
-// clock_timestamp().
+// Each service has this table in its own database. The statement uses now(), because PostgreSQL cannot bound
+// an index scan by clock_timestamp().
 const deleteKeys = statement('delete-old-keys')`
   DELETE FROM public.idempotency_keys WHERE (token_id, key) IN (
     SELECT token_id, key FROM public.idempotency_keys

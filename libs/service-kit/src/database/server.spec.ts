@@ -22,7 +22,7 @@ let lifecycle: Lifecycle
 beforeAll(async () => {
   postgres = await startPostgresServer()
   admin = connectDatabase({ url: postgres.url, poolSize: 1, lifecycle: createLifecycle(logger) })
-  // The server does not close a connection that waits for a password.
+  // Keeps the server from closing a connection that still waits for its password.
   const session = new Client({ connectionString: postgres.url })
   await session.connect()
   await session.query("ALTER SYSTEM SET authentication_timeout = '10min'")
@@ -89,7 +89,7 @@ test('a password is read from its file for each new connection', async () => {
   const database = open({ DATABASE_URL: renderUrl('leads'), DATABASE_PASSWORD_FILE: file })
   expect(await whoAmI(database)).toBe('leads')
   await setPassword('leads', 'second')
-  // An open connection keeps its user.
+  // An open connection needs no new password.
   expect(await whoAmI(database)).toBe('leads')
   await cut()
   await eventually(() =>
@@ -159,7 +159,8 @@ test('a command that fails makes the database unavailable, shows no output, and 
   })
   expect(inspect(error)).not.toMatch(/half-a-secret|no token/)
   await eventually(() => expect(sockets.size).toBe(0))
-  // A client of another spec may connect, too, because its server had the same port before.
+  // Expects more than 0, not an exact number, because a client of another spec may connect as well: its
+  // server may have had the same port before.
   expect(opened).toBeGreaterThan(0)
   proxy.close()
 })

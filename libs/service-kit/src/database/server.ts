@@ -5,7 +5,7 @@ import { Client, type ClientConfig } from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
 import { databaseUnavailable } from './failure'
 
-/** The server of a database. The functions are called for each new connection. */
+/** The server of a database. If `url` or `password` is a function, each new connection calls it. */
 export interface DatabaseServer {
   url: Live<string>
   /** Replaces the password of the URL. */
@@ -41,7 +41,7 @@ const runProgram = async ([program, ...args]: readonly string[], timeout: number
     const output = (await promisify(execFile)(program!, args, limits)).stdout.trimEnd()
     if (output) return output
   } catch (error) {
-    // The error itself is not passed on, because its arguments and output may contain the password.
+    // Does not pass the error on, because its arguments and output may contain the password.
     why = describeExit(error as ExecFileException, timeout)
   }
   throw databaseUnavailable(new Error(`DATABASE_PASSWORD_COMMAND ${why}`))
@@ -65,13 +65,14 @@ export const databaseServer = (config: DatabaseConfig, runLimitMs = RUN_LIMIT_MS
   }
 }
 
-/** The settings of each connection. */
+/** The settings of each connection to PostgreSQL. */
 export const SETTINGS = [
-  // The server ends a statement after 8 s, before the 10 s of a request are over.
+  // The server ends a statement after 8 s, before the time limit of a request (10 s) is over.
   'statement_timeout = 8000',
   'idle_in_transaction_session_timeout = 30000',
   'lock_timeout = 0',
-  // Statements and parsers rely on the next settings. A server, a database or a role may have others.
+  // Statements and parsers rely on the settings from here to `bytea_output`. The server, database or role may
+  // have other defaults.
   "default_transaction_isolation = 'read committed'",
   'default_transaction_read_only = off',
   "TimeZone = 'UTC'",
@@ -81,14 +82,14 @@ export const SETTINGS = [
   'extra_float_digits = 1',
   "bytea_output = 'hex'",
   // A prepared statement keeps its plan until PostgreSQL collects statistics again. A plan that was made for
-  // a small table may read the whole table after it has grown. The settings below prevent such plans: with
-  // plans that were made for 60 leads, no statement reads more pages of 60,000 leads than of 12,000. Fewer
-  // settings do worse:
+  // a small table may read the whole table after the table has grown. The settings below prevent such plans.
+  // With the settings, and with plans that were made for 60 leads, each statement reads no more pages of
+  // 60,000 leads than of 12,000. Fewer settings do worse:
   //
-  // - With only `plan_cache_mode`, 15 statements read more pages, up to 20,000 each. With `enable_seqscan`
-  //   in addition, 3 statements still do.
-  // - Without `plan_cache_mode`, every short batch plans a join of five tables, which took three quarters of
-  //   a single read's time.
+  // - With only `plan_cache_mode`, 15 statements read more pages of 60,000 leads, up to 20,000 each. With
+  //   `enable_seqscan` in addition, 3 statements still do.
+  // - Without `plan_cache_mode`, PostgreSQL plans a join of five tables for every short batch. The planning
+  //   took three quarters of the time of a single read.
   // - Without `max_parallel_workers_per_gather`, PostgreSQL started parallel workers for ranges of 500 rows.
   'enable_seqscan = off',
   'enable_hashjoin = off',
@@ -104,15 +105,15 @@ export const writeOptions = (settings: string[]) =>
     .map((setting) => `-c ${setting}`)
     .join(' ')
 
-/** Writes settings as statements that set them for a transaction. */
+/** Writes settings as SET LOCAL statements, which apply to one transaction. */
 export const writeSettings = (settings: string[]) =>
   settings.map((setting) => `; SET LOCAL ${setting}`).join('')
 
 const silence = () => undefined
 
 /**
- * Makes the class of connections. Each new connection reads the URL and its certificate files again,
- * because the files are replaced while the service runs.
+ * Makes the class of a pool's connections. Each new connection reads the URL and its certificate files again,
+ * because the files may be replaced while the service runs.
  */
 export const createConnectionClass = (server: DatabaseServer, settings: ClientConfig): typeof Client => {
   let { ssl, user, password } = clientConfig(server)
@@ -121,7 +122,7 @@ export const createConnectionClass = (server: DatabaseServer, settings: ClientCo
       try {
         ;({ ssl, user, password } = clientConfig(server))
       } catch {
-        // While a file cannot be read, its last content is used.
+        // Uses the last content while a file cannot be read.
       }
       super({ ...settings, ssl, user, password } as ClientConfig)
     }
@@ -130,7 +131,7 @@ export const createConnectionClass = (server: DatabaseServer, settings: ClientCo
     override connect(done: (error: Error) => void): void
     override connect(done: (error: Error) => void = silence): unknown {
       return super.connect((error: Error) => {
-        // Closes the socket, which would otherwise stay open if the password cannot be found.
+        // Closes the socket, which would otherwise stay open if the password cannot be read.
         if (error) this.end(silence)
         done(error)
       })

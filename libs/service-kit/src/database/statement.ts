@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors/service-error'
 import type { OpenTransaction, Transaction } from './database'
 
-// Does not match a cast (`::int`) or an array slice (`[1:2]`).
+// Matches the name of a value (`:endpointId`), but no cast (`::int`) and no array slice (`[1:2]`).
 const VALUE_NAME = /(?<![:\w]):([a-zA-Z]\w*)/g
 
 /**
@@ -13,7 +13,7 @@ const numberValues = (text: string): { text: string; names: string[] } => {
   return { text: numbered, names }
 }
 
-/** Returns the values in the order of their names. Throws a TypeError if one is missing. */
+/** Returns the values in the order of their names. Throws a TypeError if a value is missing. */
 const orderValues = (statementName: string, names: string[], values: object): unknown[] =>
   names.map((name) => {
     if (!(name in values)) throw new TypeError(`the statement "${statementName}" lacks the value "${name}"`)
@@ -21,10 +21,10 @@ const orderValues = (statementName: string, names: string[], values: object): un
   })
 
 /**
- * Defines a statement, which each connection prepares once under its name. Parts of SQL may be
- * interpolated, but never values. Values have names in the text (`:endpointId`), and a call passes an
- * object with these names. If the text has numbers (`$1`) instead, a call passes the values in order. A
- * call resolves with the rows. `send` does not wait for them.
+ * Defines a statement, which each connection prepares once under its name. Parts of SQL may be interpolated,
+ * but never values. Values have names in the text (`:endpointId`), and a call passes an object with these
+ * names. If the text has numbers (`$1`) instead, a call passes the values in this order. A call resolves with
+ * the rows. `send` sends the statement without waiting for its rows.
  */
 export const statement =
   <Row extends object = object, Values extends object | unknown[] = unknown[]>(name: string) =>
@@ -45,9 +45,9 @@ export const statement =
 export type Column<Row> = [name: string, type: string, read: (row: Row) => unknown]
 
 /**
- * Makes the function that inserts rows into a table. It sends one statement with an array for each column,
- * so that one prepared statement inserts any number of rows. It does not wait for the result: if the
- * statement fails, its transaction fails. Without rows it sends nothing.
+ * Makes the function that inserts rows into a table. The function sends one statement with an array for each
+ * column, so that one prepared statement inserts any number of rows. The function does not wait for the
+ * result. If the statement fails, its transaction fails. Without rows, the function sends nothing.
  */
 export const defineInsert = <Row>(table: string, columns: Column<Row>[], onConflict = '') => {
   const names = columns.map(([name]) => name)
@@ -61,7 +61,7 @@ export const defineInsert = <Row>(table: string, columns: Column<Row>[], onConfl
 }
 
 /**
- * Returns one array of values for each key, for a statement that unnests them. A missing value becomes
+ * Returns one array of values for each key, for a statement that unnests the arrays. A missing value becomes
  * null.
  */
 export const splitIntoColumns = <Row, Key extends keyof Row>(
@@ -70,8 +70,8 @@ export const splitIntoColumns = <Row, Key extends keyof Row>(
 ): (Row[Key] | null)[][] => keys.map((key) => rows.map((row) => row[key] ?? null))
 
 /**
- * Returns one array of values for each key, by name, for a statement such as `unnest(:id::uuid[],
- * :claim::int[])`. A missing value becomes null.
+ * Returns one array of values for each key, as an object with these keys. A statement such as
+ * `unnest(:id::uuid[], :claim::int[])` takes the object. A missing value becomes null.
  */
 export const columnsByName = <Row, Key extends keyof Row & string>(
   rows: Row[],

@@ -9,8 +9,8 @@ import { statement } from './statement'
 export const WATCH_CLOCK_EVERY_MS = 30_000
 
 /**
- * A warning is logged above this difference, well before receivers refuse webhooks: they do so when a
- * timestamp is five minutes off.
+ * The difference of the clocks, in seconds, above which a warning is logged. It is well below the five
+ * minutes at which receivers refuse the timestamp of a webhook.
  */
 const MOST_SECONDS = 60
 
@@ -18,10 +18,10 @@ const readClock = statement<{ seconds: number }>('read-database-clock')`
   SELECT extract(epoch FROM clock_timestamp())::float8 AS seconds`
 
 /**
- * Makes the function that compares the clock of this process with PostgreSQL's, for the metric
- * `leadwire_clock_difference_seconds`. It logs a warning when the clocks begin to differ by more than a
- * minute, and a line when they agree again. `now` replaces the clock of this process, in milliseconds since
- * the epoch.
+ * Makes the function that compares the clock of this process with PostgreSQL's and sets the metric
+ * `leadwire_clock_difference_seconds`. The function logs a warning when the clocks begin to differ by more
+ * than a minute, and a line when they agree again. `now` replaces the clock of this process, in milliseconds
+ * since the epoch.
  */
 export const createClockWatch = (options: {
   database: Transaction

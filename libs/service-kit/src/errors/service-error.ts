@@ -11,7 +11,7 @@ export const ERROR_CODES = [
   'rate_limited',
   'invalid', // the request can be read, but its fields are invalid
   'unavailable', // a retry may succeed
-  'late', // another process timed out
+  'late', // another process did not respond in time
   'internal',
 ] as const
 
@@ -53,7 +53,9 @@ export class ServiceError extends Error {
   }
 }
 
-/** Too much work is waiting already. The work was refused before any of it began. */
+/**
+ * Thrown if too much work is waiting, or if the work has waited for too long. The refused work has not begun.
+ */
 export class TooBusy extends ServiceError {
   constructor() {
     super('unavailable', 'Too many requests are waiting. Try again shortly.')

@@ -87,7 +87,8 @@ test('batches that are sent at once do not wait for each other', async () => {
 test('the servers of a name share the batches', async () => {
   const servers = [await serve(echo), await serve(echo)]
   const retrieveLeads = retrieveLeadsAt(servers.map(({ port }) => port))
-  // A stream uses only servers that are connected. One may connect slightly before the other.
+  // A new stream uses only servers that are connected, and one server may connect slightly later than the
+  // other. Sends batches until both servers have a stream.
   while (servers.some(({ streams }) => streams() === 0))
     await Promise.all(Array.from({ length: 6 }, () => retrieveLeads(batch())))
 })

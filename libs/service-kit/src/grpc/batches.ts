@@ -1,12 +1,13 @@
 /*
- * Sends batches over streaming methods as if these were unary: a batch uses an idle stream, or opens one,
- * and waits for the one message that responds to it. A message on an open stream costs an eighth of the
- * processor time of a unary call (60 instead of 480 µs on both ends together, grpc-js 1.14). No batch waits
- * for a stream: the batcher in front decides how many batches are in flight.
+ * Sends batches over streaming methods as if the methods were unary. A batch uses an idle stream, or opens a
+ * new one, and waits for the one message that responds to the batch. A message on an open stream takes an
+ * eighth of the processor time of a unary call (60 instead of 480 µs on both ends together, grpc-js 1.14). A
+ * batch never waits for a stream: the batcher, which calls this module, limits how many batches are in
+ * flight.
  *
- * A stream ends normally in two cases: it is 20 s old, or its server drains. If a stream ends before the
- * server has read a batch, the batch is sent again on another stream. If a stream breaks, its batch fails,
- * because the server may have done the work.
+ * A stream ends normally when it is 20 s old or when its server drains. If a stream ends before the server
+ * has read a batch, the batch is sent again on another stream. If a stream breaks, its batch fails, because
+ * the server may have done the work.
  */
 import { PassThrough } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -18,16 +19,19 @@ import { type Caller, createFactory, replaceableChannel, STREAM_OPTIONS } from '
 import type { ObservedContext } from './observe-calls'
 
 /**
- * Limits the age of a stream, because a client finds new copies of a service only when it opens another
- * stream.
+ * The maximum age of a stream. It is limited, because a client finds new copies of a service only when it
+ * opens another stream.
  */
 const STREAM_AGE_MS = 20_000
 /**
  * The maximum number of idle streams that are kept. It exceeds the number of batches that a batcher has in
- * flight. A stream beyond this number is closed after its batch.
+ * flight. If this many streams are idle, a stream is closed after its batch.
  */
 const MAX_IDLE = 4
-/** The pause before an unread batch is sent again. A draining server needs a moment to close. */
+/**
+ * The pause before a batch that the server has not read is sent again. A draining server needs a moment to
+ * close.
+ */
 const RESEND_AFTER_MS = 10
 /** If a batch times out and the server was silent for this long, the server counts as dead. */
 const SILENCE_MS = 5000
@@ -62,8 +66,9 @@ export const findDeadline = ({ timeoutMs = DEFAULT_LIMIT_MS }: { timeoutMs?: num
   Date.now() + timeoutMs
 
 /**
- * Server side: does `work` for the items whose deadlines have not passed. Resolves with the results in the
- * order of all items. The result of an item that has timed out is TooBusy, because no work on it has begun.
+ * Server side: does `work` for the items whose deadlines have not passed. Resolves with the results of all
+ * items, in the order of `items`. The result of an item that has timed out is TooBusy, because its work has
+ * not begun.
  */
 export const unlessTimedOut = async <Item, Result>(
   items: Item[],
@@ -119,7 +124,7 @@ type Stream = ReturnType<typeof openStream>
 
 /** Makes the function that sends a batch. The deadline of a batch is in milliseconds since the epoch. */
 const createStreams = (method: StreamMethod, onTimeout: () => void) => {
-  // The stream that was idle for longest comes first, so that the servers share the work.
+  // The stream that has been idle for longest is used first, so that the servers share the work.
   const idle: Stream[] = []
 
   const takeStream = (): Stream => {

@@ -30,15 +30,15 @@ export const requirePart = <Part>(part: Part | undefined, name: string): Part =>
 }
 
 /**
- * Returns the actor of a call. Undefined for an operator. Throws bad_request if the metadata cannot be
- * decoded.
+ * Returns the actor of a call. Returns undefined if an operator calls. Throws bad_request if the metadata
+ * cannot be decoded.
  */
 export const readActor = (metadata: Metadata): Actor | undefined => decodeMetadata(metadata.get(ACTOR), Actor)
 
 /**
- * Responds to a unary call. If the call has an idempotency key and the method has a codec of its response,
- * `work` runs in one transaction, which also saves the response. The saved response is encrypted, because
- * it may contain a token or a secret.
+ * Responds to a unary call. If the call has an idempotency key and `response` is given, `work` runs in one
+ * transaction, which also saves the response. The saved response is encrypted, because it may contain a token
+ * or a secret. `response` is the codec of the saved response.
  */
 export const answerOnce = async <Response>(
   { metadata, header }: Pick<CallContext, 'metadata' | 'header'>,

@@ -46,12 +46,12 @@ const account = { id: 3, name: 'Clear Windows', apiKey: 'key', createdAt: '2026-
 const retrieveAccount = async () => ({ account })
 
 test('a call waits for a server that comes a moment later', async () => {
-  // On a busy machine, the call may give up before the server starts. `eventually` then tries again with a new
-  // port, where the call must wait for its server, too.
+  // On a busy machine, the call may give up before the server starts. `eventually` then repeats the attempt
+  // with a new port and a new server.
   await eventually(async () => {
     const port = await freePort()
     const call = accountsAt(port).retrieveAccount({ accountId: 3 })
-    // After 150 ms the first attempt to connect has been refused.
+    // The server starts after 150 ms, when the first attempt to connect has already been refused.
     const served = pause(150).then(() => serve({ retrieveAccount }, port))
     const [answered] = await Promise.allSettled([call, served])
     expect(answered).toMatchObject({ value: { account } })

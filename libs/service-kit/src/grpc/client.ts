@@ -30,15 +30,17 @@ export const MESSAGE_LIMITS: ChannelOptions = {
 
 const CHANNEL_OPTIONS: ChannelOptions = {
   ...MESSAGE_LIMITS,
-  // A proxy that the environment names would see leads and the service token.
+  // Uses no proxy, because a proxy that the environment names would see leads and the service token.
   'grpc.enable_http_proxy': 0,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
-  // The DNS query for a service config keeps a process alive for 20 s if no name server responds.
+  // Sends no DNS query for a service config, because the query keeps a process alive for 20 s if no name
+  // server responds.
   'grpc.service_config_disable_resolution': 1,
-  // The default pause between attempts grows to two minutes, so a restarted service would be found late.
+  // Limits the pause between attempts to connect. By default the pause grows to two minutes, so the client
+  // would find a restarted service late.
   'grpc.initial_reconnect_backoff_ms': 50,
   'grpc.max_reconnect_backoff_ms': 200,
-  // The limit of one attempt to connect.
+  // The time limit of one attempt to connect.
   'grpc.min_reconnect_backoff_ms': 2000,
   'grpc.dns_min_time_between_resolutions_ms': 1000,
   // With the default of 64 KiB, a page of leads waits for window updates.
@@ -54,26 +56,29 @@ const UNARY_OPTIONS: ChannelOptions = {
 
 /**
  * Options for unary calls that wait for seconds. If a ping is due while a connection drains, grpc-js 1.14
- * breaks its calls. A connection drains after 33 s at the latest (`max_connection_age_ms` plus a tenth), and
- * the deadline of its last call is 10 s later. The first ping comes after 45 s, which is later than both, and
- * still detects a peer that has vanished. `extended/waiting-calls.spec.ts` proves this: with `UNARY_OPTIONS`
- * it loses 2 of 45 calls of 5 s.
+ * breaks the calls of the connection. A connection drains after 33 s at the latest (`max_connection_age_ms`
+ * plus a tenth), and its last call ends within another 10 s, its deadline. The first ping comes after 45 s,
+ * when this call has ended. It still detects a peer that has vanished. `extended/waiting-calls.spec.ts`
+ * proves this: with `UNARY_OPTIONS`, 2 of its 45 calls of 5 s fail.
  */
 const WAITING_OPTIONS: ChannelOptions = { ...UNARY_OPTIONS, 'grpc.keepalive_time_ms': 45_000 }
 
 /**
- * Options for streams of batches. Such streams have no pings, because grpc-js 1.14 takes a draining
- * connection for dead when a ping is due, and breaks its streams. The channel has a separate pool of
- * connections, so that replacing the channel also replaces the connections.
+ * Options for streams of batches. Such streams have no pings: when a ping is due, grpc-js 1.14 treats a
+ * draining connection as dead and breaks its streams. The channel has a separate pool of connections, so that
+ * replacing the channel also replaces the connections.
  */
 export const STREAM_OPTIONS: ChannelOptions = { ...CHANNEL_OPTIONS, 'grpc.use_local_subchannel_pool': 1 }
 
-/** How long a replaced channel stays open. No call waits for a connection for this long. */
+/**
+ * How long a channel stays open after its replacement. This time is longer than any call waits for a
+ * connection.
+ */
 const CLOSED_AFTER_MS = 15_000
 
 export interface Caller {
   lifecycle: Lifecycle
-  /** The client sends the first token. */
+  /** The valid service tokens. A client sends the first one. */
   tokens: Live<readonly string[]>
   tls?: Tls | undefined
 }
@@ -161,12 +166,12 @@ const addMetadata = (tokens: Live<readonly string[]>): ClientMiddleware<UnaryOpt
   }
 
 /**
- * How long a call waits for a connection. Long enough for a rolling restart on a busy machine, and short
- * enough for callers of a dead service.
+ * How long a call waits for a connection. The time suffices for a rolling restart on a busy machine, and
+ * callers of a dead service still get an error soon.
  */
 const CONNECT_WAIT_MS = 2000
 
-/** Waits for a connection, because without one grpc-js fails a call at once. */
+/** Waits for a connection before the call, because grpc-js fails a call at once if there is no connection. */
 const waitForConnection = (channel: Channel): ClientMiddleware =>
   async function* (call, options) {
     if (channel.getConnectivityState(true) !== connectivityState.READY) {
@@ -178,8 +183,9 @@ const waitForConnection = (channel: Channel): ClientMiddleware =>
   }
 
 // Bounds how many streams this process resets. Node's HTTP/2 server allows a client 1000 resets at once and
-// 33 more a second (nghttp2's `stream_reset_rate_limit`). Beyond that it closes the connection with all its
-// calls, so callers that disconnect would make the calls of others fail. All connections share this bound.
+// 33 more a second (nghttp2's `stream_reset_rate_limit`). If a client exceeds this, the server closes the
+// connection with all its calls. Without the bound, callers that disconnect would therefore make the calls of
+// others fail. All connections share the bound.
 const RESETS_AT_ONCE = 500
 const RESETS_PER_SECOND = 25
 
@@ -197,8 +203,8 @@ const mayReset = (): boolean => {
 }
 
 /**
- * Rejects a unary call when its signal aborts, and resets its stream. If the bound on resets is used up, the
- * stream stays open until the call's deadline.
+ * Rejects a unary call when its signal aborts, and resets the call's stream. If the bound on resets is used
+ * up, the stream stays open until the call's deadline.
  */
 const boundResets: ClientMiddleware = async function* (call, options) {
   const { signal } = options
@@ -248,8 +254,9 @@ export const connectGrpc = (target: string, caller: Caller, { waits = false } = 
         '*': { deadline: deadlineMs, ...(signal && { signal }) },
       }) as Client<Definition, UnaryOptions>,
     /**
-     * Rejects unless a copy of the service is ready. Asks repeatedly until the time limit, because one copy
-     * may drain while others serve, and the next call goes to another copy.
+     * Resolves if a copy of the service is ready. Asks repeatedly for up to 500 ms, because one copy may
+     * drain while others serve, and each call goes to the next copy. Throws unavailable if no copy was ready
+     * in time.
      */
     check: async (): Promise<void> => {
       const until = Date.now() + CHECK_LIMIT_MS

@@ -43,7 +43,7 @@ const listDetails = ({ code, fieldErrors, retryAfterS }: ServiceError) => {
   return [...details, RetryInfo.fromPartial({ retryDelay: { seconds: retryAfterS } })]
 }
 
-/** Reads details that `listDetails` returned. Undefined for details of another domain. */
+/** Reads details that `listDetails` returned. Returns undefined for details of another domain. */
 const readDetails = (message: string, details: unknown[]): ServiceError | undefined => {
   const find = <Detail>(type: { $type: string }) =>
     details.find((detail) => (detail as { $type?: string }).$type === type.$type) as Detail | undefined
@@ -84,8 +84,8 @@ export const readRpcStatus = ({ message, details }: RpcStatus): ServiceError => 
 type Methods = Record<string, { requestType: { decode(bytes: Uint8Array): object } }>
 
 /**
- * Server side: decodes a malformed request to its error, which `errorsToStatus` then returns to the caller.
- * Without this, grpc-js would return INTERNAL.
+ * Server side: makes the methods of a definition decode a malformed request to an error, which
+ * `errorsToStatus` then returns to the caller. Otherwise grpc-js would return INTERNAL.
  */
 export const decodeToErrors = <Definition extends object>(definition: Definition): Definition => {
   const { methods } = definition as unknown as { methods: Methods }
@@ -143,11 +143,11 @@ export const errorsToStatus = (logger: Logger): ServerMiddleware => {
 
 const UNAVAILABLE = 'The service is unavailable. Try again shortly.'
 
-/** The errors of statuses without details. Any other status is an internal error. */
+/** The errors of statuses without details. A status that is not in the map becomes `internal`. */
 const ERRORS = new Map<Status, [code: ErrorCode, detail: string]>([
   [Status.UNAVAILABLE, ['unavailable', UNAVAILABLE]],
   [Status.RESOURCE_EXHAUSTED, ['unavailable', UNAVAILABLE]],
-  // During an upgrade the other service may still be the previous release.
+  // During an upgrade the other service may still be the previous release, which lacks the method.
   [
     Status.UNIMPLEMENTED,
     ['unavailable', 'The service is being upgraded and lacks this operation. Try again shortly.'],
@@ -162,7 +162,10 @@ const ERRORS = new Map<Status, [code: ErrorCode, detail: string]>([
 // grpc-js reports INTERNAL if a draining connection is reset, for example because its server was killed.
 const isReset = ({ details }: ClientError) => details.endsWith('(Call ended without gRPC status)')
 
-/** Client side: converts a status back to its ServiceError, or to the error of its code. */
+/**
+ * Client side: converts a status with details back to its ServiceError, and any other status to an error in
+ * `ERRORS`.
+ */
 export const statusToErrors: ClientMiddleware = async function* (call, options) {
   try {
     return yield* call.next(call.request, options)

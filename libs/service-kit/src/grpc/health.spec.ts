@@ -52,7 +52,7 @@ test('a watch reports a drain at once, and does not delay it', async () => {
   const watch = health.watch({ service: 'spec.Service' })[Symbol.asyncIterator]()
   expect((await watch.next()).value).toEqual({ status: SERVING })
   let release = () => {}
-  // This part stops before the server, so the server still responds.
+  // This part delays the stop of the server, so that the server still responds.
   lifecycle.onStop('slow', () => new Promise<void>((resolve) => (release = resolve)))
   const stopped = lifecycle.stop()
   expect(await checkStatus('')).toBe(NOT_SERVING)

@@ -11,7 +11,7 @@ const WATCHED_EVERY_MS = 1000
 
 /**
  * Makes the standard health service (grpc.health.v1). A watch ends when a drain starts, because the drain
- * would otherwise wait for it.
+ * would otherwise wait for the watch.
  */
 export const healthService = (
   services: ReadonlySet<string>,

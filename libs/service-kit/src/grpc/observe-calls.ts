@@ -70,7 +70,7 @@ export const observeCalls = (metrics: Metrics): ServerMiddleware => {
       }
     }
     if (call.requestStream) return yield* call.next(call.request, { ...context, observe } as ObservedContext)
-    // Not measured, because such a call lasts as long as its caller wants.
+    // Does not measure a call with a stream of responses, because it lasts as long as its caller wants.
     if (call.responseStream) return yield* call.next(call.request, context)
     // The iterator of a unary call yields nothing, and returns the response.
     return await observe(

@@ -18,8 +18,8 @@ import { observeCalls } from './observe-calls'
 
 const SERVER_OPTIONS: ChannelOptions = {
   ...MESSAGE_LIMITS,
-  // Ends connections after this time, because clients resolve a name again only then. Without the limit a
-  // new copy would get no calls. Calls in flight finish.
+  // Ends a connection after this time, because a client resolves a name again only when its connection ends.
+  // Without the limit, a new copy would get no calls. Calls in flight finish.
   'grpc.max_connection_age_ms': 30_000,
 }
 
@@ -34,16 +34,16 @@ const requireToken = (tokens: Live<readonly string[]>): ServerMiddleware => {
 }
 
 /**
- * How many unary calls of one account run at once. Few, because a service has only ten connections to its
- * database by default.
+ * The maximum number of unary calls of one account that run at once. It is low, because a service has only
+ * ten connections to its database by default.
  */
 const CALLS_OF_AN_ACCOUNT = 3
 
 /** The context of a unary call that names an account. */
 export interface BoundContext extends CallContext {
   /**
-   * Releases the call's place among the calls of its account. Call it before a wait that needs no database
-   * connection.
+   * Lets the next call of the account start, although this call continues. Call this function before a wait
+   * that needs no database connection.
    */
   leavePlace: () => void
 }
@@ -61,8 +61,9 @@ const findAccountId = (request: object): number | undefined => {
 }
 
 /**
- * Runs at most three unary calls of an account at once, so that its slow statements leave connections to
- * the other accounts. Further calls wait up to 3 s. Batches on streams are bounded elsewhere.
+ * Runs at most three unary calls of an account at once, so that its slow statements leave connections to the
+ * other accounts. Further calls wait up to 3 s. Does not limit batches on streams: their operations use
+ * `createTurns`.
  */
 const boundAccounts = (): ServerMiddleware => {
   const enter = createFairQueue({
@@ -89,8 +90,9 @@ const boundAccounts = (): ServerMiddleware => {
   }
 }
 
-// Credentials whose certificates can be replaced while the server runs. The credentials of `createSsl` cannot
-// change. The certificate providers of grpc-js, which extend this class in the same way, are experimental.
+// Credentials whose certificates can be replaced while the server runs. The credentials that grpc-js's
+// `createSsl` makes cannot change. grpc-js has certificate providers, which extend `ServerCredentials` in the
+// same way as this class, but they are experimental.
 class ReplaceableCredentials extends ServerCredentials {
   constructor(tls: Tls) {
     super({ requestCert: true, rejectUnauthorized: true }, tls.current())
@@ -103,8 +105,8 @@ class ReplaceableCredentials extends ServerCredentials {
 }
 
 /**
- * Creates `ServerReflection` only for its first request, because reading all descriptors takes a tenth of
- * the start-up time.
+ * Returns the reflection service. Creates `ServerReflection` only for the first request, because reading all
+ * descriptors takes a tenth of the start-up time.
  */
 const reflection = (services: Iterable<string>): ServiceImplementation<typeof ServerReflectionService> => {
   let implementation: ReturnType<typeof ServerReflection> | undefined
@@ -117,8 +119,8 @@ const reflection = (services: Iterable<string>): ServiceImplementation<typeof Se
 }
 
 /**
- * Makes a gRPC server with health and reflection. Calls need one of `tokens`, and with `tls` a client
- * certificate. A drain lets the calls in flight finish.
+ * Makes a gRPC server with health and reflection. A call must send one of `tokens`, and with `tls` also a
+ * client certificate. A drain lets the calls in flight finish.
  */
 export const createGrpcServer = (
   options: Caller & { logger: Logger; checks?: HealthCheck[]; metrics?: Registry },

@@ -11,7 +11,7 @@ const passwordCommand = (env: NodeJS.ProcessEnv) =>
     return text.trim().split(/\s+/)
   })({ default: undefined })
 
-/** The settings of a service that has a database, uses the stream and serves gRPC. */
+/** The settings of a service that has a database, uses the NATS stream and serves gRPC. */
 export const grpcServiceSettings = (env: NodeJS.ProcessEnv) => ({
   LOG_LEVEL: settings.logLevel(),
   HOST: settings.host({ default: '127.0.0.1' }),

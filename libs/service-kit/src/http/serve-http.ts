@@ -7,7 +7,8 @@ import type { Metrics } from '../process/metrics'
 import { isTracing, SpanKind, tracer } from '../tracing/tracing'
 
 /**
- * Measures requests by the pattern of their route. With URLs instead, each URL would become a time series.
+ * Measures requests by the pattern of their route. If they were measured by URL, each URL would become a time
+ * series.
  */
 export const measureRequests = (app: FastifyInstance, metrics: Metrics): void => {
   const durations = new Histogram({
@@ -26,7 +27,10 @@ export const measureRequests = (app: FastifyInstance, metrics: Metrics): void =>
 
 const UNTRACED = ['/healthz', '/readyz']
 
-/** Makes each request a span of the trace in its traceparent. Does nothing without tracing. */
+/**
+ * Records each request as a span of the trace that its traceparent header names. Does nothing if tracing is
+ * off.
+ */
 export const traceRequests = (app: FastifyInstance): void => {
   if (!isTracing()) return
   const contexts = new WeakMap<FastifyRequest, Context>()
@@ -41,7 +45,7 @@ export const traceRequests = (app: FastifyInstance): void => {
     contexts.set(request, ours)
     context.with(ours, done)
   })
-  // Restores the trace context. Reading the body loses it, because the events of the body's stream run
+  // Restores the trace context, which is lost while the body is read: the events of the body's stream run
   // outside the context.
   app.addHook('preValidation', (request, _reply, done) =>
     context.with(contexts.get(request) ?? ROOT_CONTEXT, done),
@@ -58,12 +62,13 @@ export const traceRequests = (app: FastifyInstance): void => {
 }
 
 // How long a draining server keeps idle connections open, while clients move to another copy. During this
-// time each response closes its connection, so that no connection is closed while a request arrives on it.
+// time each response closes its connection. Without the time, a connection could be closed while a request
+// arrives on it.
 const MOVE_ON_MS = 500
 
 /**
- * Drains a server. Resolves when the last connection is closed. The HTTP server's own `close` would also
- * cut connections on which a client has just sent a request.
+ * Drains a server. Resolves when the last connection is closed. Does not call the HTTP server's own `close`,
+ * which would also cut connections on which a client has just sent a request.
  */
 export const drainHttp = async (server: FastifyInstance['server']): Promise<void> => {
   // Waits until the event loop has accepted all connections. Closing the server would reset the connections
@@ -73,7 +78,8 @@ export const drainHttp = async (server: FastifyInstance['server']): Promise<void
     NetServer.prototype.close.call(server, () => resolve())
   })
   await pause(MOVE_ON_MS)
-  // Repeated, because a connection with a response in flight becomes idle only after that response.
+  // Closes idle connections repeatedly, because a connection with a response in flight becomes idle only
+  // after that response.
   const sweep = setInterval(() => server.closeIdleConnections(), 50)
   await closed
   clearInterval(sweep)

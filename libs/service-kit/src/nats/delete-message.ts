@@ -11,7 +11,7 @@ const unlessMissing = (error: unknown): null => {
   throw error
 }
 
-/** A message of an event, and its sequence number in the stream. */
+/** The message of an event: the event's id, and the message's sequence number in the stream. */
 export interface EventMessage {
   eventId: string
   sequence: number
@@ -20,10 +20,10 @@ export interface EventMessage {
 export type DeleteMessage = (message: EventMessage) => Promise<void>
 
 /**
- * Returns a function that deletes the message of an event from the stream and overwrites its bytes. A missing
- * message is no error. If the stream was lost, its sequence numbers have started again, and `sequence` may
- * now belong to another event. The message of another event is not deleted. Throws unavailable if NATS is
- * not connected.
+ * Returns a function that deletes the message of an event from the stream and overwrites its bytes. Does
+ * nothing if the message is missing, or if `sequence` belongs to another event. The latter occurs after the
+ * stream was lost, because its sequence numbers then start again. Throws unavailable if NATS is not
+ * connected.
  */
 export const createDeleteMessage =
   (connection: () => NatsConnection | undefined): DeleteMessage =>

@@ -48,7 +48,7 @@ const stopServer = async () => {
   await exited
 }
 
-/** Starts nats-server on its port, in place of the previous one. */
+/** Stops the previous nats-server, and starts one with the given authorization on the same port. */
 const serve = async (authorization: string) => {
   await stopServer()
   const config = join(folder, 'nats-server.conf')

@@ -21,15 +21,16 @@ const runChecks = async (checks: HealthCheck[]): Promise<string[]> => {
 }
 
 /**
- * Returns the names of failed checks. The process is ready if no check has failed. During a drain it returns
- * `draining`.
+ * Returns the names of failed checks. The process is ready if no check has failed. During a drain, returns
+ * only `draining`.
  */
 export const listFailedChecks = async (checks: HealthCheck[], { signal }: Lifecycle): Promise<string[]> =>
   signal.aborted ? ['draining'] : runChecks(checks)
 
 /**
- * Serves /healthz, /readyz (503 with the names of failed checks) and /metrics on a separate port. The
- * server stops last, so that a drain can be watched.
+ * Serves /healthz, /readyz (503 with the names of failed checks) and /metrics on a separate port. Call it
+ * before the servers of requests start. The health server then stops after them, so that their drain can be
+ * watched.
  */
 export const startHealthServer = async (options: {
   host: string

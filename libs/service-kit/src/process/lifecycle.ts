@@ -8,14 +8,15 @@ const DRAIN_LIMIT_MS = 10_000
 const LAST_LINES_MS = 20
 
 /**
- * How long one address may take to accept a connection: long enough for a lost SYN, which the kernel resends
- * after 1 s.
+ * How long one address may take to accept a connection, in milliseconds. It is long enough for a lost SYN,
+ * which the kernel resends after 1 s.
  */
 export const ADDRESS_LIMIT_MS = 2000
 
 /**
- * Raises Node's limit of 250 ms for one address. With Node's limit, a connection to a slow address fails if
- * no other address works, for example because the only other one is an IPv6 address on a host without IPv6.
+ * Raises Node's time limit for connecting to one address, which is 250 ms by default. With Node's limit, a
+ * connection to a slow address fails if no other address works. For example, the only other address may be an
+ * IPv6 address, while the host has no IPv6.
  */
 export const limitAddresses = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_LIMIT_MS)
 
@@ -24,7 +25,7 @@ export const createLifecycle = (logger: Logger) => {
   const stops: { name: string; stop: () => unknown }[] = []
   const controller = new AbortController()
   const signal: AbortSignal = controller.signal
-  // No limit, because each open stream adds a listener.
+  // The number of listeners has no limit, because each open stream adds a listener.
   setMaxListeners(0, signal)
   let stopping: Promise<void> | undefined
   const stopAll = async () => {
@@ -59,9 +60,10 @@ export interface ServiceContext<Config> {
 
 /**
  * Runs a service in the foreground. Drains it on SIGTERM or SIGINT, for at most 10 s. Exits with 1 after any
- * error, and if the drain takes too long, so that the supervisor starts a clean process. With
- * `--check-settings`, only reads the configuration. `start` should import the service's modules itself, so
- * that this check need not load them. `--migrate` runs `migrate` in place of `start`.
+ * error, or if the drain takes too long, so that the supervisor starts a clean process.
+ *
+ * With `--check-settings`, only reads the configuration. `start` should import the service's modules itself,
+ * so that this check need not load them. With `--migrate`, runs `migrate` instead of `start`.
  */
 export const runService = async <
   Config extends {

@@ -3,8 +3,8 @@ import { traceIds } from '../tracing/tracing'
 
 export type { Logger }
 
-// The fields of an error that are logged. Others contain data: PostgreSQL's `detail` contains a row, and a
-// mail server's `response` an address.
+// The fields of an error that are logged. Other fields may contain data: PostgreSQL's `detail` contains a
+// row, and a mail server's `response` contains an address.
 const FIELDS = ['type', 'message', 'stack', 'code', 'syscall', 'table', 'column', 'constraint'] as const
 
 // Removes the value with which PostgreSQL ends some messages: invalid input syntax for type integer: "...".
@@ -18,8 +18,8 @@ const describeError = (error: unknown): unknown => {
 }
 
 /**
- * Makes a logger that writes JSON lines to standard output. It omits tokens and secrets in fields with
- * these names, and the data in errors.
+ * Makes a logger that writes JSON lines to standard output. The logger omits fields with the names `token`,
+ * `secret` and `headers`, and the data in errors.
  */
 export const createLogger = ({ service, level }: { service: string; level: string }): Logger =>
   pino({

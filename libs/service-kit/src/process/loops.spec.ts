@@ -5,7 +5,7 @@ import { createLoops, type Round } from './loops'
 const started: ReturnType<typeof createLoops>[] = []
 afterEach(() => Promise.all(started.splice(0).map(({ stop }) => stop())))
 
-/** Starts a loop that pauses for at most an hour, and counts its rounds. */
+/** Starts a loop that pauses for at most a minute (the limit of `createAlarm`), and counts its rounds. */
 const counting = (work: (round: number) => Round) => {
   const loops = createLoops(createLogger({ service: 'spec', level: 'silent' }))
   started.push(loops)
@@ -27,7 +27,7 @@ test('runs again while there is more, and after a pause while something is left'
 
 test('a loop that has nothing to do pauses ever longer, and runs at once when it is woken', async () => {
   const { state, wake } = counting(() => false)
-  // Without a wake-up the fortieth round would come after 2^39 ms.
+  // The pauses double up to a minute. Without a wake-up, the fortieth round would come only after 24 minutes.
   for (let round = 1; round <= 40; round += 1) {
     await eventually(() => expect(state.rounds).toBeGreaterThanOrEqual(round))
     wake()

@@ -5,8 +5,8 @@ import { limitRepeats } from './limit-repeats'
 import type { Logger } from './logger'
 
 /**
- * Repeats `attempt` until it succeeds. Rejects when `signal` aborts. The pause does not grow, because a
- * database or a broker comes back without help.
+ * Repeats `attempt` until it succeeds. Rejects when `signal` aborts. The pause does not grow: a database or a
+ * broker comes back without help, and the next attempt should follow soon after that.
  */
 export const untilSuccess = async <T>(
   attempt: () => Promise<T>,
@@ -24,21 +24,21 @@ export const untilSuccess = async <T>(
 }
 
 /**
- * How a round ended: true if the next round should start at once, 'pause' if it should start after the
- * shortest pause, false if there was nothing to do.
+ * The result of a round. true: the next round should start at once. 'pause': it should start after the
+ * shortest pause. false: there was nothing to do.
  */
 export type Round = boolean | 'pause'
 
 /**
- * Makes an alarm. `sleep` waits until `wake` is called or the time has passed, and resolves with whether it
- * was woken. A call of `wake` while nothing sleeps ends the next sleep at once.
+ * Makes an alarm. `sleep` waits until `wake` is called or the time has passed, but for at most a minute. It
+ * resolves with whether it was woken. If `wake` is called while nothing sleeps, the next sleep ends at once.
  */
 export const createAlarm = () => {
   let woken = false
   let ring = (): void => undefined
   return {
-    // A plain callback, because `wake` is called twice for each attempt of a delivery. An AbortController
-    // creates an exception for each call, which took a tenth of the processor time.
+    // Uses a plain callback, because `wake` is called twice for each attempt of a delivery. An
+    // AbortController creates an exception for each call, which took a tenth of the processor time.
     wake: (): void => {
       woken = true
       ring()
@@ -82,21 +82,22 @@ export const createLoops = (logger: Logger) => {
   const failures = limitRepeats(logger)
   const stopping = new AbortController()
   const signal: AbortSignal = stopping.signal
-  // No limit, because each loop adds a listener, and so does each call that ends with the loops.
+  // The number of listeners has no limit. Each loop adds a listener, and so does each call that the end of
+  // the loops aborts.
   setMaxListeners(0, signal)
   const running: Promise<void>[] = []
   const alarms: Alarm[] = []
   return {
-    /** Aborts when the loops are stopped. Pass it to waits that a round can abandon. */
+    /** Aborts when the loops are stopped. Pass the signal to waits that a round can abandon. */
     signal,
     /**
      * Repeats `work` until the loops are stopped. After a round that returns true, the next round starts at
-     * once. After a round that returns 'pause' or fails, it starts after `pauseMs`. After rounds without
-     * work the pause doubles each time, up to `idleMs` (10 s by default). A number sets a constant pause.
-     * Polling finds work that a crash left behind.
+     * once. After a round that returns 'pause' or fails, the next round starts after `pauseMs`. After rounds
+     * without work the pause doubles each time, up to `idleMs` (10 s by default) or about a minute. A number
+     * sets a constant pause. Even without a wake-up, the polling finds work that a crash left behind.
      *
-     * Returns the function to call after new work for the loop was committed. It starts a round at once,
-     * but not within `pauseMs` of the previous round.
+     * Returns the function to call after new work for the loop was committed. That function starts a round at
+     * once, but not within `pauseMs` of the previous round.
      */
     run: (
       name: string,

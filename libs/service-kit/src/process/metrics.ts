@@ -20,7 +20,7 @@ interface QueriedGauge<Found> {
 }
 
 /**
- * Adds gauges that one query reads for each scrape. While the query fails, the gauges keep their last
+ * Adds gauges whose values one query reads for each scrape. While the query fails, the gauges keep their last
  * values, and only the first failure is logged.
  */
 export const addGauges = <Found>(

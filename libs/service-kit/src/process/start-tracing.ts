@@ -16,8 +16,8 @@ import type { Logger } from './logger'
 const FLUSH_LIMIT_MS = 2000
 
 /**
- * Starts to send traces by OTLP (protobuf over HTTP). OpenTelemetry reads its other settings from the
- * environment itself.
+ * Starts to send traces by OTLP (protobuf over HTTP). `config` has only the headers. OpenTelemetry reads its
+ * other settings from the environment itself.
  */
 export const startTracing = (
   service: string,

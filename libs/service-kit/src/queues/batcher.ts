@@ -1,15 +1,15 @@
 /*
- * Joins calls for one item into calls for many. While `maxInFlight` batches are in flight, items wait. They
- * are sent together as soon as one of these batches has its response. A lone item is sent at the end of the
- * event loop's turn.
+ * Joins calls for single items into batches. While `maxInFlight` batches are in flight, items wait. The
+ * waiting items are sent together as soon as one of these batches has its response. A lone item is sent at
+ * the end of the event loop's turn.
  *
  * States of an item (`batcher.spec.ts` proves each transition):
  *
  * - waiting → sent: the item's batch is sent.
- * - waiting → refused as TooBusy: the item waited for `maxWaitMs`, its deadline passed, its caller has
- *   gone, or too many items wait. No work was done.
- * - sent → answered: `send` resolves with the item's result, or rejects for the whole batch. The work may
- *   have been done if it rejects.
+ * - waiting → refused as TooBusy: the item waited for `maxWaitMs`, its deadline passed, its caller has gone,
+ *   or too many items wait. No work was done.
+ * - sent → answered: `send` resolves with the item's result, or rejects for the whole batch. If it rejects,
+ *   the work may have been done.
  * - sent → timed out: the item's deadline passes first. The work may have been done. The other items of the
  *   batch are not affected.
  */
@@ -48,7 +48,8 @@ const refuse = (entry: AnyEntry): void => {
 }
 
 /**
- * Refuses an item that waits for `maxWaitMs` or until its deadline. Times out a sent item at its deadline.
+ * Starts the timer of an item. An item that still waits is refused after `maxWaitMs` or at its deadline. An
+ * item that was sent times out at its deadline.
  */
 const startTimer = (entry: AnyEntry, maxWaitMs: number): void => {
   const end = () => {
@@ -60,7 +61,7 @@ const startTimer = (entry: AnyEntry, maxWaitMs: number): void => {
   entry.timer = setTimeout(end, Math.min(maxWaitMs, entry.deadline - Date.now()))
 }
 
-/** Returns whether an item may still be sent. Refuses an item whose caller no longer waits. */
+/** Returns whether an item may still be sent. Refuses the item if its caller no longer waits. */
 const isAwaited = (entry: AnyEntry): boolean => {
   if (entry.state === 'refused') return false
   if (entry.deadline > Date.now() && !entry.isGone()) return true

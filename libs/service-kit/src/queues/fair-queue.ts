@@ -3,7 +3,7 @@
  *
  * States of work (`fair-queue.spec.ts` proves them):
  *
- * - admitted: the work fits into the account's share and into the capacity. It counts until it is released.
+ * - admitted: the work fits into the account's share and into the capacity. It counts until its release.
  * - waiting: the work does not fit, or other work of its account is already waiting. Each release admits
  *   waiting work that fits, one piece of each account in turn. Waiting is cheaper than refusing, because a
  *   refused client repeats its request at once.
@@ -21,8 +21,8 @@ interface AccountQueue {
   /** The cost of the admitted work. */
   admittedCost: number
   /**
-   * The waiting work in order of arrival. A set, because work that has waited for too long is removed from
-   * the middle.
+   * The waiting work in order of arrival. A set is used, because work that has waited for too long is removed
+   * from the middle.
    */
   waiting: Set<WaitingWork>
 }
@@ -37,9 +37,9 @@ interface WaitingWork {
 type Release = () => void
 
 /**
- * Makes the function that admits work. It resolves with the function to call when the work is done. Without
- * `maxWaiting`, work that does not fit is refused at once. `Account` is the type of the key that has a
- * share. By default the key is the id of an account.
+ * Makes the function that admits work. That function resolves with the function to call when the work is
+ * done. Without `maxWaiting`, work that does not fit is refused at once. `Account` is the type of the key
+ * that has a share. By default the key is the id of an account.
  */
 export const createFairQueue = <Account = number>(options: {
   /** Returns the maximum cost of one account's admitted work, while `accounts` accounts have work. */
@@ -83,7 +83,7 @@ export const createFairQueue = <Account = number>(options: {
   }
 
   const admitWaiting = (): void => {
-    // After admitting an account's work, the loop moves the account to the end of the map, and so visits it
+    // The loop moves an account to the end of the map after admitting its work, and so visits the account
     // again.
     for (const [account, queue] of queues) {
       const [next] = queue.waiting
@@ -132,16 +132,16 @@ export const createFairQueue = <Account = number>(options: {
   }
 }
 
-/** Runs work when its account's turn comes. Rejects with TooBusy if that takes too long. */
+/** Runs work when its account's turn comes. Rejects with TooBusy if the wait takes too long. */
 export type RunInTurn = <Result>(accountId: number, work: () => Promise<Result>) => Promise<Result>
 
-/** How long work waits for its turn. Equal to the time limit of a request. */
+/** How long work waits for its turn: as long as the time limit of a request. */
 const MAX_TURN_WAIT_MS = 10_000
 
 /**
- * Makes a queue that runs at most `atOnce` pieces of work at a time, accounts in turn, and at most
- * `ofAccount` of one account. It bounds how many connections to PostgreSQL one kind of work uses, however
- * many gateways call.
+ * Makes a queue that runs at most `atOnce` pieces of work at a time, of which at most `ofAccount` belong to
+ * one account. Accounts are served in turn. The queue bounds how many connections to PostgreSQL one kind of
+ * work uses, however many gateways call.
  */
 export const createTurns = (
   atOnce: number,

@@ -21,7 +21,7 @@ export const encryptionKeys = () =>
     return keys
   })({ desc: 'the keys that encrypt stored secrets' })
 
-// Identifies the key without revealing it.
+// Returns bytes that identify the key without revealing it.
 const buildPrefix = (key: Buffer): Buffer => {
   const digest = createHash('sha256').update(key).digest()
   return Buffer.concat([Buffer.of(FORMAT), digest], PREFIX_BYTES)
@@ -37,8 +37,8 @@ const decrypt = (key: Buffer, sealed: Buffer, context: string): Buffer => {
 }
 
 /**
- * Makes a sealer, which encrypts with AES-256-GCM (NIST SP 800-38D). The context, such as the row, is
- * authenticated, so a value that is moved to another context cannot be opened.
+ * Makes a sealer, which encrypts with AES-256-GCM (NIST SP 800-38D). The context of a value, such as its row,
+ * is authenticated. A value that is moved to another context can therefore not be opened.
  */
 export const createSealer = (keys: readonly Buffer[]) => {
   const [first] = keys
@@ -49,8 +49,8 @@ export const createSealer = (keys: readonly Buffer[]) => {
     /** The first bytes of every value that the first key has sealed. */
     prefix,
     /**
-     * Returns 1 byte of format, 4 bytes that identify the key, 12 bytes of initialisation vector, 16 bytes
-     * of tag, and the ciphertext.
+     * Encrypts a value. Returns 1 byte of format, 4 bytes that identify the key, 12 bytes of initialisation
+     * vector, 16 bytes of tag, and the ciphertext.
      */
     seal: (plain: string | Uint8Array, context: string): Buffer => {
       const iv = randomBytes(IV_BYTES)

@@ -30,9 +30,9 @@ export const renderBearer = (tokens: Live<readonly string[]>): string | undefine
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /**
- * Makes the function that checks an `authorization` header. Without tokens it accepts every header. Its
- * time reveals nothing about the tokens, because the digests have equal lengths, and every token is
- * compared.
+ * Makes the function that checks an `authorization` header. If there are no tokens, the function accepts
+ * every header. The duration of a check reveals nothing about the tokens, because the digests have equal
+ * lengths, and every token is compared.
  */
 export const createTokenCheck =
   (tokens: Live<readonly string[]>) =>

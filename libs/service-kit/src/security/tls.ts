@@ -17,7 +17,7 @@ const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Wa
   const readAgain = () => {
     try {
       const next = read()
-      // Called for each replaced file, so the value may already be current.
+      // `readAgain` is called for each replaced file, so the value may already be current.
       if (isDeepStrictEqual(next, value)) return
       value = next
     } catch (error) {
@@ -44,11 +44,11 @@ export type Tls = Watched<{
   cert: string
   key: string
   ca: string
-  /** The name that the certificates of servers must have, in place of their address. */
+  /** The name that the certificates of servers must have, instead of the host name in their address. */
   servername?: string
 }>
 
-/** Returns the watched certificates. Undefined if the configuration asks for plain text. */
+/** Returns the watched certificates, or undefined if the configuration asks for plain text. */
 export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined => {
   const { TLS_CERT_FILE: cert, TLS_KEY_FILE: key, TLS_CA_FILE: ca, TLS_SERVER_NAME: servername } = config
   if (!cert || !key || !ca) return undefined
@@ -65,8 +65,8 @@ export const watchTls = (config: TlsConfig, watcher: Watcher): Tls | undefined =
 }
 
 /**
- * Returns the watched certificate authorities. Undefined if no file is set: Node's own authorities then
- * apply.
+ * Returns the watched certificate authorities. Returns undefined if no file is set. Node's own authorities
+ * then apply.
  */
 export const watchAuthorities = (path: string | undefined, watcher: Watcher): Watched<string> | undefined =>
   path === undefined ? undefined : watchFiles([path], () => readAuthorities(path), watcher)

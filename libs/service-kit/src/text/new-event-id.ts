@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 
 /**
  * Returns a UUID of version 7 (RFC 9562): 48 bits of time in milliseconds, then 74 random bits. Such ids
- * increase, so the unique indexes of events grow at one end, and after a checkpoint PostgreSQL logs only a
- * few of their pages in full. The random bits and the variant come from a UUID of version 4, for which Node
- * caches random bytes. Node 20 has no function for version 7.
+ * increase, so the unique indexes of events grow at one end. After a checkpoint, PostgreSQL therefore logs
+ * only a few of their pages in full. Node 20 has no function for version 7. The random bits and the variant
+ * come from a UUID of version 4, for which Node caches random bytes.
  */
 export const newEventId = (now = Date.now()): string => {
   const time = now.toString(16).padStart(12, '0')

@@ -3,7 +3,8 @@ import { VERSION } from '@leadwire/settings'
 import type { Context, Span, SpanOptions } from '@opentelemetry/api'
 import { context, propagation, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 
-// Spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) no span is recorded, and the work simply runs.
+// Makes spans of OpenTelemetry. Without an SDK (`start-tracing.ts`) no span is recorded, and the work simply
+// runs.
 
 export { SpanKind }
 
@@ -86,8 +87,8 @@ const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}
 const randomHex = (digits: number) => randomUUID().replaceAll('-', '').slice(0, digits)
 
 /**
- * Returns a valid traceparent header as it is (W3C Trace Context, version 00). Undefined for any other
- * value.
+ * Returns a valid traceparent header as it is (W3C Trace Context, version 00). Returns undefined for any
+ * other value.
  */
 export const parseTraceparent = (header: string | string[] | undefined): string | undefined =>
   typeof header === 'string' && TRACEPARENT.test(header) ? header : undefined

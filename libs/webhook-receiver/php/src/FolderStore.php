@@ -55,7 +55,10 @@ final class FolderStore
         return Outcome::Kept;
     }
 
-    /** Deletes the files of events older than `rememberSeconds`. One in a hundred calls of `once` does so. */
+    /**
+     * Deletes the files of events older than `rememberSeconds`. One in a hundred calls of `once` calls this
+     * method.
+     */
     public function prune(): void
     {
         foreach (glob("$this->folder/*") ?: [] as $path) {

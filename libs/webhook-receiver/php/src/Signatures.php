@@ -37,8 +37,8 @@ final class Signatures
     }
 
     // Returns the key of a secret. The specification writes a binary key as whsec_ and base64, with or
-    // without padding. A secret is decoded only if encoding the bytes again gives the same text. The bytes of
-    // any other secret are the key.
+    // without padding. A secret is decoded only if encoding the bytes again gives the same text. For any
+    // other secret, the bytes of its text are the key.
     private static function standardKey(#[\SensitiveParameter] string $secret): string
     {
         $encoded = str_starts_with($secret, 'whsec_') ? substr($secret, 6) : '';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { packageFolder, vectors } from '../vectors.fixture'
 
-// Installing the build tools of the wheel takes long on a busy machine.
+// The limit is high, because installing the build tools of the wheel takes long on a busy machine.
 jest.setTimeout(180_000)
 
 let folder: string

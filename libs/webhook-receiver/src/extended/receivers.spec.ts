@@ -14,8 +14,8 @@ const SECRET = 'a-secret-of-my-own'
 
 const repository = (path: string) => join(packageFolder, '../..', path)
 
-// Inserted into a receiver. The receiver's work then waits for this spec's server, and fails unless the
-// status is 200.
+// A line to insert into the source of a receiver. The receiver's work then waits for this spec's server, and
+// fails unless the status is 200.
 const HOLD = `  if (lead?.hold && !(await fetch(lead.hold)).ok) throw new Error('not kept')\n`
 
 let child: ChildProcessByStdio<null, Readable, null>

@@ -82,7 +82,7 @@ describe.each(languages)('$name', (language) => {
 
     beforeAll(async () => {
       running = await start(language, tool!)
-      // A cold build of Go or .NET takes long on a busy machine.
+      // The limit below is high, because a cold build of Go or .NET takes long on a busy machine.
     }, 180_000)
     afterAll(async () => {
       const { child, folder } = running

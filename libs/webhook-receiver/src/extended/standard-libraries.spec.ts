@@ -7,7 +7,7 @@ import { packageFolder, vectors } from '../vectors.fixture'
 const NPM_VERSION = '1.1.1'
 const PYPI_VERSION = '1.1.0'
 
-// Installing from a registry takes long on a busy machine.
+// The limit is high, because installing from a registry takes long on a busy machine.
 jest.setTimeout(180_000)
 
 const signed = vectors.filter(({ name }) =>

@@ -10,7 +10,10 @@ const lifecycle = createLifecycle(logger)
 afterAll(() => lifecycle.stop())
 
 const CALL_MS = 5000
-/** The number of calls, one a second. They outlast a connection (33 s) and its last calls (10 s). */
+/**
+ * The number of calls, which start one second apart. They continue after the first connection has begun to
+ * drain (33 s) and its last calls have ended (10 s later).
+ */
 const CALLS = 45
 
 test('calls that wait for seconds outlast the end of their connection', async () => {
@@ -28,7 +31,7 @@ test('calls that wait for seconds outlast the end of their connection', async ()
   const accounts = connection.client(AccountsServiceDefinition, { deadlineMs: 10_000 })
   const calls: Promise<unknown>[] = []
   for (let call = 1; call <= CALLS; call += 1) {
-    // Each call is of another account, because a service runs only a few calls of one account at once.
+    // Each call names another account, because a service runs only a few calls of one account at once.
     calls.push(accounts.retrieveAccount({ accountId: call }))
     await pause(1000)
   }

@@ -51,7 +51,8 @@ def has_service_signature(body: RawBody, signature: str, secret: Secrets) -> boo
 
 def _standard_key(secret: str) -> bytes:
     # The specification writes a binary key as whsec_ and base64, with or without padding. A secret is decoded
-    # only if encoding the bytes again gives the same text. The bytes of any other secret are the key.
+    # only if encoding the bytes again gives the same text. For any other secret, the bytes of its text are
+    # the key.
     encoded = secret[6:] if secret.startswith("whsec_") else ""
     try:
         key = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)

@@ -107,7 +107,7 @@ def verify_standard(
             "webhook-signature does not match this request and this secret.",
             "webhook-signature",
         )
-    # Counts whole seconds on both sides, like the libraries of the specification.
+    # Compares whole seconds, as the libraries of the specification do.
     age = int(time.time() if now is None else now) - int(timestamp)
     if age > tolerance_seconds:
         raise WebhookRefused("too_old", f"The request was sent {age} s ago.", "webhook-timestamp")
