@@ -1,6 +1,6 @@
 // The npm scripts run this file. It installs and builds the clone if necessary. Then it runs the program in
-// this process, so that signals and exit codes need no forwarding. It is plain JavaScript without
-// dependencies, because a fresh clone has nothing else.
+// its own process, so that signals and exit codes need no forwarding. It is plain JavaScript without
+// dependencies, because a fresh clone has neither compiled files nor packages.
 import { createHash } from 'node:crypto'
 import {
   accessSync,
@@ -35,7 +35,7 @@ const programs = {
 
 requireNode()
 if (!(command in programs)) fail(`usage: npm run ${Object.keys(programs).join('|')}`)
-// Invalid options and --help must not wait for an installation.
+// Reports invalid options and prints --help before the installation, so that the user need not wait for it.
 if (programs[command] === programs.start) require('./embedded/src/stack/options.cjs').optionsOrExit(args)
 // Takes no lock if everything is ready, so that users without write access can run programs.
 if (!isReady() && mayPrepare()) {
@@ -57,8 +57,8 @@ function isReady() {
 }
 
 /**
- * Returns whether this user can install and build here. Returns false if only the help is asked for and an
- * earlier build can print it. Otherwise exits with advice.
+ * Returns whether the current user can install and build in this clone. Returns false for `--help` if an
+ * earlier build can print the help. Otherwise prints advice and exits.
  */
 function mayPrepare() {
   const places = ['.cache', 'node_modules'].map((name) => (existsSync(at(name)) ? at(name) : root))
@@ -95,7 +95,8 @@ async function build(lock) {
     done += 1
     say(`building: ${done}${total ? ` of ${total}` : ''} (${task})`)
   }
-  // The daemon would outlive the command, and the terminal interface hides what failed.
+  // Disables Nx's daemon, which would outlive the command, and its terminal interface, which would hide which
+  // task failed.
   const env = { ...process.env, NX_DAEMON: 'false', NX_TUI: 'false' }
   const nx = [at('node_modules/.bin/nx'), 'run-many', '-t', 'build', '--output-style=static']
   const { status, output } = await runCommand(process.execPath, nx, { env, onLine, lock })
@@ -109,8 +110,9 @@ function isUpToDate(sources) {
 }
 
 /**
- * Hashes the name, size and modification time of each file that a build reads. This takes a few milliseconds
- * for some hundred files. Excludes the version of Node, because the result of a build does not depend on it.
+ * Hashes the name, size and modification time of each file that a build reads. This takes only a few
+ * milliseconds for several hundred files, so every command can do it. Excludes the version of Node, because
+ * the result of a build does not depend on it.
  */
 function fingerprint() {
   const hash = createHash('sha256')
@@ -122,7 +124,8 @@ function fingerprint() {
     for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) =>
       a.name < b.name ? -1 : 1,
     )) {
-      // A build writes these folders. If they counted, each build would make the next command build again.
+      // A build writes these folders. If the hash included them, each build would make the next command build
+      // again.
       if (['node_modules', 'dist', 'generated', 'coverage'].includes(entry.name)) continue
       if (entry.isDirectory()) walk(join(folder, entry.name))
       else if (entry.isFile() && !/\.(spec\.ts|fixture\.ts|md)$/.test(entry.name))
@@ -132,7 +135,7 @@ function fingerprint() {
   for (const folder of ['apps', 'libs', 'tools']) if (existsSync(at(folder))) walk(at(folder))
   for (const file of ['package-lock.json', 'tsconfig.base.json', 'nx.json'])
     if (existsSync(at(file))) add(at(file))
-  // The gateway's build renders pages from the guides.
+  // Includes the guides, because the gateway's build renders pages from them.
   const guides = at('docs/guides')
   if (existsSync(guides)) for (const name of readdirSync(guides).sort()) add(join(guides, name))
   return hash.digest('hex')
@@ -151,7 +154,8 @@ function isBuilt() {
 }
 
 function run(program) {
-  // npm runs scripts in the root, but paths in arguments and settings are relative to the caller's folder.
+  // npm runs scripts in the root of the clone, but paths in arguments and settings are relative to the folder
+  // in which the user ran npm.
   process.chdir((process.env.npm_lifecycle_event === command && process.env.INIT_CWD) || '.')
   process.argv = [process.execPath, program, ...args]
   // Uses require, because import() would first scan the whole file for the names of its exports, which takes

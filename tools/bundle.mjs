@@ -1,14 +1,15 @@
 // Bundles src/main.ts and everything it imports into one dist/main.js. Runs in a project's folder after its
-// `tsc --build`. The bundle leaves out the unused parts of libraries, and Node need not find and parse
-// several hundred files. A service then loads in 150-200 ms of processor time instead of 370-550, and needs
-// about 20 MiB less memory.
+// `tsc --build`. The bundle leaves out the unused parts of libraries, and saves Node from finding and parsing
+// several hundred files. A service then loads in 150-200 ms of processor time instead of 370-550 ms, and
+// needs about 20 MiB less memory.
 import { statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, context } from 'esbuild'
 
-// knex can load these drivers of databases that Leadwire does not use. They are not installed.
+// knex can load these drivers for databases that Leadwire does not use. The drivers are not installed, so
+// esbuild must not look for them.
 const otherDatabases = [
   'better-sqlite3',
   'mariadb',
@@ -32,8 +33,8 @@ const options = {
   // Prefers ES modules, because esbuild can remove unused code only from ES modules.
   mainFields: ['module', 'main'],
   external: [...otherDatabases, 'pg-native'],
-  // Removes comments. Some libraries have comments with characters outside Latin-1. V8 then needs two bytes
-  // for each character of the whole file, which is 7 MiB more in each service.
+  // Removes comments. Some libraries have comments with characters outside Latin-1. Because of these
+  // characters, V8 needs two bytes for each character of the whole file, which costs 7 MiB in each service.
   minifyWhitespace: true,
   legalComments: 'none',
   // Keeps lines short, because Node prints the whole line that threw an error.
@@ -45,8 +46,8 @@ const options = {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { metafile } = await build(options)
-  // Lists the bundled packages as folders relative to the project. The software bill of materials of an image
-  // needs the list.
+  // Writes the folders of the bundled packages, relative to the project. The software bill of materials of an
+  // image needs this list.
   const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
     Object.keys(inputs).filter((path) => inputs[path].bytesInOutput > 0),
   )
@@ -68,8 +69,8 @@ const excludeInstalled = {
 
 /**
  * Returns a function that bundles the project in `folder` again and parses only changed files. The function
- * returns whether the program changed, and the folders of the sources. It throws esbuild's description of an
- * error.
+ * returns whether the program changed, and the folders of the sources. If the build fails, the function
+ * throws esbuild's description of the error.
  */
 export async function createRebundler(folder) {
   const bundle = await context({
@@ -85,7 +86,8 @@ export async function createRebundler(folder) {
     const { outputFiles, metafile } = await bundle.rebuild()
     const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules/'))
     const { text } = outputFiles.find(({ path }) => path.endsWith('.js'))
-    // On the first call, dist/main.js comes from the build, so only the times can be compared.
+    // On the first call there is no earlier bundle to compare with, so compares the times of the sources with
+    // that of dist/main.js, which the build has written.
     const changed =
       last === undefined
         ? sources.some((path) => readChangeTime(path) > readChangeTime('dist/main.js'))

@@ -1,6 +1,7 @@
-// Fails while an image that deploy/ pins by its digest is older than 60 days. The nightly workflow runs it.
-// An old image lacks security fixes: merge the updates that Dependabot proposes.
-// Arguments: files to read instead of the files in deploy/; `--at=2026-01-31` for the age on another day.
+// Fails if an image that deploy/ pins by its digest is older than 60 days, because an old image lacks
+// security fixes. After a failure, merge the updates that Dependabot proposes. The nightly workflow runs this
+// check.
+// Arguments: files to read instead of the files in deploy/; `--at=2026-01-31` computes the ages on this day.
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -64,8 +65,8 @@ function listPins(paths) {
 }
 
 /**
- * Returns when the image was built, in milliseconds. If the build recorded no time, as reproducible builds
- * do, returns when the image was pinned.
+ * Returns when the image was built, in milliseconds since 1970. Reproducible builds record no time. For them,
+ * returns when the image was pinned.
  */
 async function findCreationTime({ path, name, digest }) {
   const repository = locate(name)
@@ -92,7 +93,9 @@ function locate(name) {
   return `https://registry-1.docker.io/v2/${path.length > 0 ? name : `library/${name}`}`
 }
 
-/** Fetches JSON from a registry, with a token for anonymous users if the registry requires one. */
+/**
+ * Fetches JSON from a registry. If the registry requires a token, fetches a token for anonymous users first.
+ */
 async function fetchJson(repository, path) {
   const url = `${repository}/${path}`
   const response = await get(url)

@@ -14,8 +14,8 @@ const [INDEX, MANIFEST, CONFIG, SINGLE, REPRODUCIBLE, EPOCH] = [...'abcdef'].map
   ...string[],
 ]
 
-// The registry behaves like Docker Hub: a request without a token gets 401 and the address of anonymous
-// tokens.
+// The spec's registry behaves like Docker Hub: a request without a token gets 401 and the address that issues
+// tokens to anonymous users.
 const FOUND: Record<string, object> = {
   [`/v2/node/manifests/${INDEX}`]: { manifests: [{ digest: MANIFEST }] },
   [`/v2/node/manifests/${MANIFEST}`]: { config: { digest: CONFIG } },
@@ -100,7 +100,8 @@ test('fails for an image that the registry does not have', async () => {
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-// Dependabot reads the images in FROM and `image:`, even as the default of a variable, but not in ARG.
+// Dependabot reads images in FROM and `image:`, even if the image is the default of a variable. It does not
+// read images in ARG.
 test('Dependabot finds each pinned image and action', () => {
   const updates = read('.github/dependabot.yml')
   for (const place of [

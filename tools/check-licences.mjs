@@ -1,5 +1,5 @@
-// Checks that every production dependency has a licence that Leadwire may be shipped with. If a package
-// offers a choice ("A OR B"), each licence must be allowed, so that a person reviews the choice.
+// Checks that every production dependency has a licence under which Leadwire may ship it. If a package offers
+// a choice ("A OR B"), each licence must be allowed; otherwise a person must review the choice.
 import { execFileSync } from 'node:child_process'
 
 const ALLOWED = new Set([
@@ -27,7 +27,10 @@ const packages = JSON.parse(
   }),
 )
 
-/** Returns the licences of a package. Old packages have a list of {"type": "MIT"} instead of a text. */
+/**
+ * Returns the licences of a package. Old packages have a list of objects such as {"type": "MIT"} instead of a
+ * text.
+ */
 const listLicences = ({ license, licenses }) =>
   [license ?? licenses ?? 'none']
     .flat()

@@ -1,5 +1,5 @@
-// `npm run check` runs this file. It checks types and lint, and runs the specs of the first tier that depend
-// on a file that changed since BASE (default: main).
+// `npm run check` runs this file. It checks types and lint, and runs those specs of the first tier that
+// depend on a file that changed since BASE (default: main).
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 

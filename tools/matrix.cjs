@@ -39,7 +39,7 @@ const createNpmSource = (name, version, program) => ({
   },
 })
 
-/** Returns a check whether the program at a path has this version. */
+/** Returns a function that checks whether the program at a path has this version. */
 const createVersionCheck = (version) => async (program) => {
   const result = await run(program, ['--version'], { timeout: 5000 }).catch(() => undefined)
   return Boolean(result?.stdout.trim().endsWith(`v${version}`))

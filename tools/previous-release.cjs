@@ -10,7 +10,7 @@ const { join } = require('node:path')
 exports.findPreviousRelease = (root) => {
   /** @param {string[]} args */
   const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim()
-  // HEAD^, because the commit of a release is compared with the release before it.
+  // Starts at HEAD^, because the commit of a release is compared with the release before it.
   const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')
   if (!tag) return JSON.parse(readFileSync(join(root, 'tools/previous-release.json'), 'utf8'))
   return { version: tag.slice(1), commit: git('rev-list', '-n', '1', tag) }

@@ -17,7 +17,7 @@ main(process.argv.slice(2))
 async function main(args) {
   const isAll = args.includes('--all')
   const jestArgs = args.filter((argument) => argument !== '--all')
-  // If several machines share the specs, only the first one runs the checks.
+  // If several machines share the specs, only the first machine runs the checks.
   const [shard] = jestArgs.filter((argument) => argument.startsWith('--shard='))
   const isFirstShard = !shard || shard.startsWith('--shard=1/')
   const checks = isFirstShard ? await runChecks() : []
@@ -67,12 +67,13 @@ async function runSpecs(jestArgs, isAll) {
   const report = join(folder, 'report.json')
   const tiers = isAll ? EXTENDED_TIERS : TIERS
   const args = ['--json', `--outputFile=${report}`, '--selectProjects', ...tiers]
-  // A positional argument after --selectProjects would be taken for a project.
+  // Puts the given arguments first: after --selectProjects, jest would take a positional argument for a
+  // project.
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/.bin/jest'), ...jestArgs, ...args], {
     cwd: ROOT,
-    // jest prints the report to stdout, too.
+    // Hides stdout, because jest also prints the report there.
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Building MinIO and SeaweedFS takes minutes, so only the whole run does it.
+    // Building MinIO and SeaweedFS takes minutes, so only a run with `--all` builds them.
     env: { ...process.env, ...(isAll && { LEADWIRE_TEST_BUILD_S3_SERVERS: '1' }) },
   })
   const [status] = await once(child, 'close')
@@ -87,7 +88,7 @@ async function runSpecs(jestArgs, isAll) {
 }
 
 function countTests(report, status) {
-  // A spec file that does not load, and a run that leaves a process behind, fail without a failed test.
+  // The run can fail without a failed test: if a spec file does not load, or if a process outlives the run.
   const failures = report.numFailedTests + report.numRuntimeErrorTestSuites
   return {
     passed: report.numPassedTests,

@@ -29,7 +29,7 @@ export function fail(message) {
   process.exit(1)
 }
 
-/** Runs npm: the one that runs this command, or else the one on PATH. */
+/** Runs npm: the copy of npm that runs this command, or else the npm on PATH. */
 export function runNpm(npmArgs, options) {
   const cli = process.env.npm_execpath
   if (cli?.endsWith('npm-cli.js')) return runCommand(process.execPath, [cli, ...npmArgs], options)
@@ -37,14 +37,14 @@ export function runNpm(npmArgs, options) {
 }
 
 /**
- * Runs a command to its end. Shows its output on stderr, because stdout belongs to the program alone.
- * With `onLine`, collects the output instead of showing it, and passes each line on.
- * Kills the command after `timeoutMs`; then `status` is null.
+ * Runs a command to its end. Shows its output on stderr, because stdout belongs to the program alone. With
+ * `onLine`, collects the output instead of showing it, and calls `onLine` with each line. Kills the command
+ * after `timeoutMs`; then `status` is null.
  */
 export async function runCommand(command, commandArgs, options) {
   const { lock, cwd = root, env = process.env, onLine, timeoutMs } = options
   const output = onLine ? 'pipe' : 2
-  // A command that outlives this process keeps the lock of this process.
+  // Passes the lock on to the command. If the command outlives this process, it still holds the lock.
   const stdio = ['ignore', output, output, lock?.fd ?? 'ignore']
   const child = spawn(command, commandArgs, { cwd, env, stdio, timeout: timeoutMs, killSignal: 'SIGKILL' })
   let collected = ''

@@ -1,11 +1,11 @@
-// Installs into .cache/install and renames the result into place, so that neither a failure nor a kill
+// Installs into .cache/install and then renames the result into place, so that neither a failure nor a kill
 // destroys a working installation. The content of .cache/install shows the state:
 //
 //   nothing         node_modules is the latest installation.
 //   new             npm installs into `new`, and node_modules is untouched. After a kill, the next command
 //                   that prepares the clone removes `new`.
-//   new, complete   The folders in `new` move into place, and the replaced ones move to `old`. After a kill,
-//                   the next command finishes this. `complete` is removed once `old` is gone.
+//   new, complete   The folders in `new` move into place, and the replaced folders move to `old`. After a
+//                   kill, the next command finishes the moves. `complete` is removed once `old` is gone.
 //
 // tools/embedded/src/extended/install.spec.ts kills the command in each state.
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,8 +33,8 @@ export async function repairInstallation(lock) {
 }
 
 /**
- * Installs the packages of package-lock.json with `npm ci` and `npmOptions`. Returns npm's status and
- * output. If the status is not 0, node_modules is unchanged. With `isQuiet`, npm's output is not shown.
+ * Installs the packages of package-lock.json with `npm ci` and `npmOptions`. Returns npm's status and output.
+ * If the status is not 0, node_modules is unchanged. With `isQuiet`, npm's output is not shown.
  */
 export async function installBeside({ npmOptions, isQuiet, lock }) {
   copyManifests()
@@ -44,8 +44,8 @@ export async function installBeside({ npmOptions, isQuiet, lock }) {
     return result
   }
   for (const folder of listFolders(NEW)) {
-    // Creates an empty folder for a workspace that no longer needs packages. The empty folder replaces the
-    // old one.
+    // Creates an empty folder for a workspace that no longer needs packages, so that the empty folder
+    // replaces the old node_modules of the workspace.
     if (existsSync(at(folder, 'node_modules')))
       mkdirSync(join(NEW, folder, 'node_modules'), { recursive: true })
   }
@@ -81,7 +81,8 @@ async function runNpmCi(folder, { npmOptions, isQuiet, lock }) {
       `installing dependencies: ${unpacked} of about ${packages.length} packages unpacked after ${seconds} s`,
     )
   }, PROGRESS_MS)
-  // The build needs the development dependencies, whatever NODE_ENV or the user's npm settings say.
+  // Includes the development dependencies, which the build needs, whatever NODE_ENV or the user's npm
+  // settings say.
   const npmArgs = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
   const onLine = isQuiet ? () => {} : undefined
   const result = await runNpm([...npmArgs, ...npmOptions], { cwd: folder, onLine, lock })
@@ -100,16 +101,15 @@ function listPackages() {
 }
 
 /**
- * Renames each folder in `new` into place. A repeated call finishes an interrupted one. npm links
- * workspaces and programs by relative paths, so after the rename the links lead to the workspaces of
- * this clone.
+ * Renames each folder in `new` into place. Another call finishes a call that was interrupted. npm's links to
+ * workspaces and programs are relative, so after the rename the links lead to the workspaces of this clone.
  */
 async function replaceNodeModules(lock) {
   try {
     for (const folder of listFolders(NEW)) replaceFolder(join(folder, 'node_modules'))
   } catch (error) {
-    // A mount point cannot be renamed, and a folder cannot move to another file system by a rename.
-    // By now npm's cache has all packages, so this installation downloads nothing.
+    // The rename fails if node_modules is a mount point or is on another file system. By now npm's cache has
+    // all packages, so this second installation downloads nothing.
     say(`installing in place, because ${error.message}`)
     const result = await runNpmCi(root, { npmOptions: ['--prefer-offline'], isQuiet: false, lock })
     if (result.status !== 0) fail('leadwire: the installation failed; the output of npm is above.')
@@ -128,15 +128,17 @@ function replaceFolder(path) {
 }
 
 /**
- * Removes `complete` after `old`, so that the next command removes what a kill leaves of `old`. Removes
- * `complete` before `new`, so that no command ever takes a part of `new` for an installation.
+ * Removes `complete` after `old`: if a kill leaves a part of `old`, the next command still finds `complete`
+ * and removes the rest. Removes `complete` before `new`, so that no command takes a partly removed `new` for
+ * a complete installation.
  */
 function removeLeftovers() {
   for (const path of [OLD, COMPLETE, BESIDE]) {
     try {
       rmSync(path, { recursive: true, force: true, maxRetries: 3 })
     } catch (error) {
-      // For example, another user owns an old package. The new installation works all the same.
+      // For example, another user owns an old package. The new installation works even if the old one cannot
+      // be removed.
       say(`cannot remove ${path}: ${error.message}`)
     }
   }

@@ -1,5 +1,5 @@
-// npm runs no install scripts here (.npmrc). This module runs the install scripts of the packages that
-// "allowScripts" in package.json allows.
+// npm runs no install scripts in this repository (see .npmrc). This module runs the install scripts of the
+// packages that "allowScripts" in package.json allows.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readJson, runNpm } from './common.mjs'
@@ -15,7 +15,7 @@ export async function runInstallScripts(folder, options = {}) {
   return runNpm(npmArgs, { ...options, cwd: folder })
 }
 
-/** Returns the names of the allowed packages that are installed. The others are for another platform. */
+/** Returns the names of the allowed packages that are installed. npm omits packages for other platforms. */
 function listAllowedPackages(folder) {
   const { allowScripts = {} } = readJson(join(folder, 'package.json'))
   const isInstalled = (name) => existsSync(join(folder, 'node_modules', name))

@@ -5,10 +5,13 @@ import { installBeside, isReplacing, repairInstallation } from './install-beside
 import { runInstallScripts } from './install-scripts.mjs'
 import { findErrorCode, findRegistryProblem } from './registry.mjs'
 
-/** Records what node_modules was installed for: platform, version of Node, hash of the lock file. */
+/**
+ * This file records what node_modules was installed for: the platform, the version of Node, and the hash of
+ * the lock file.
+ */
 const STAMP = at('node_modules/.leadwire-installed')
 
-/** Whether the installation in node_modules was made for this lock file, machine and Node. */
+/** Whether node_modules was installed for this lock file, this platform and this version of Node. */
 export function isInstalled() {
   const stamp = readStamp()
   return (
@@ -21,7 +24,7 @@ export function isInstalled() {
 
 /**
  * Installs the packages of package-lock.json if node_modules does not have them. If npm fails, keeps an
- * existing installation that can run. Exits if there is no such installation.
+ * existing installation that can still run the programs. Exits if there is no such installation.
  */
 export async function install(lock) {
   await repairInstallation(lock)
@@ -40,14 +43,17 @@ export async function install(lock) {
     }
   } else {
     // node_modules has the right packages but no valid stamp: the user ran `npm ci`, which runs no install
-    // scripts.
+    // scripts, so they run now.
     const { status } = await runInstallScripts(root, { lock })
     if (status !== 0) fail('leadwire: an install script failed; the output of npm is above.')
   }
   writeFileSync(STAMP, `${ownPlatform()} ${process.version} ${hashLockFile()}`)
 }
 
-/** Installs from the registry, or else from npm's cache. Returns why neither worked, or undefined. */
+/**
+ * Installs from the registry, or from npm's cache if the registry cannot be used. Returns undefined on
+ * success, or the reason of the failure.
+ */
 async function tryInstallation(lock) {
   const registryProblem = await findRegistryProblem(lock)
   if (!registryProblem) {
@@ -60,8 +66,9 @@ async function tryInstallation(lock) {
 }
 
 /**
- * Returns why an installation is necessary, and whether the existing one can run all the same. Returns
- * undefined if node_modules has the packages of package-lock.json, whichever program installed them.
+ * Returns why an installation is necessary. `canRun` says whether the existing installation can run the
+ * programs until then. Returns undefined if node_modules has the packages of package-lock.json, whichever
+ * program installed them.
  */
 function findCause() {
   if (!existsSync(at('node_modules'))) return { text: 'there is no node_modules', canRun: false }
@@ -80,7 +87,7 @@ function findCause() {
   return undefined
 }
 
-/** Returns the name of a package that is missing or has another version than in package-lock.json. */
+/** Returns the name of a package that is missing, or whose version differs from package-lock.json. */
 function findWrongPackage(present) {
   const locked = readJson(at('package-lock.json')).packages
   for (const [path, { version, link, optional, peer, inBundle }] of Object.entries(locked)) {
@@ -105,8 +112,8 @@ function ownPlatform() {
 
 /**
  * Returns whether this process has the same ABI (process.versions.modules) as a version of Node. Native
- * modules are built for one ABI. Only a new major version of Node changes the ABI, so a new minor version or
- * patch needs no installation.
+ * modules are built for one ABI. Only a new major version of Node changes the ABI, so a new minor or patch
+ * version needs no installation.
  */
 function isSameAbi(version) {
   return version.split('.')[0] === process.version.split('.')[0]

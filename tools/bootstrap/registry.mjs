@@ -1,12 +1,13 @@
 import { runNpm } from './common.mjs'
 
 const RESPONSE_MS = 5000
-/** Limits the whole ping. npm's own limit does not cover DNS, for example. */
+/** The timeout of the whole ping. npm's own timeout does not cover DNS, for example. */
 const PING_MS = 10_000
 
 /**
- * Pings the registry of the user's npm settings. Returns undefined if it responds, even with an HTTP error:
- * many private registries do not support ping. Otherwise returns why it cannot be used.
+ * Pings the registry that the user's npm settings name. Returns undefined if the registry responds. A
+ * response with an HTTP error counts, because many private registries do not support ping. Otherwise returns
+ * why the registry cannot be used.
  */
 export async function findRegistryProblem(lock) {
   const limits = ['--fetch-retries=0', `--fetch-timeout=${RESPONSE_MS}`]
@@ -25,7 +26,7 @@ export async function findRegistryProblem(lock) {
   return `${registry} cannot be reached (${code})`
 }
 
-/** Returns the code of npm's error, or its first line if it has none. */
+/** Returns the code of npm's error, or the first line of the output if it has no code. */
 export function findErrorCode(output) {
   const code = /^npm (?:error|ERR!) code (\S+)/m.exec(output)?.[1]
   return code ?? output.trim().split('\n')[0]

@@ -14,8 +14,8 @@ mkdir -p "$out"
 # Downloads a module and prints its folder.
 module() { go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'; }
 
-# Kubernetes' go.mod replaces its parts with folders of its repository, which the module does not contain.
-# Uses the published modules of the parts instead.
+# The go.mod of Kubernetes replaces parts of Kubernetes with folders of its repository. The downloaded module
+# does not contain these folders, so this script uses the published modules of the parts.
 source=$(module "k8s.io/kubernetes@v$kubernetes")
 changed=$(mktemp -d)
 trap 'rm -r "$changed"' EXIT
@@ -26,13 +26,13 @@ build() {
     -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=v$kubernetes" "$2")
 }
 for program in kube-apiserver kube-controller-manager kube-scheduler "${@:2}"; do build $program ./cmd/$program; done
-# Ignores etcd on PATH. With Debian's etcd 3.4 watches end at once, and controllers see changes tens of
-# seconds late.
+# Ignores an etcd on PATH. With Debian's etcd 3.4, watches end at once, and controllers notice changes only
+# after tens of seconds.
 build etcd go.etcd.io/etcd/server/v3
 if program=$(command -v kubectl); then ln -sf "$program" "$out/kubectl"; else build kubectl ./cmd/kubectl; fi
 
-# The first three definitions are those from which deploy/helm/make-schemas.mjs generates schemas. The last
-# definition is for deploy/helm/stores.
+# deploy/helm/make-schemas.mjs generates schemas from the first three definitions. The last definition is for
+# deploy/helm/stores.
 mkdir -p "$out/crds"
 cp -f "$(module github.com/kedacore/keda/v2@v2.21.0)/config/crd/bases/keda.sh_scaledobjects.yaml" \
   "$(module github.com/prometheus-operator/prometheus-operator@v0.85.0)/example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml" \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds PgBouncer for the spec that runs the services behind it. Does nothing if PgBouncer 1.21 or newer is
-# there, or if Debian's sources or a C compiler are missing. The build takes half a minute, once. This script
-# installs nothing and never fails: without PgBouncer the spec reports that it was skipped.
+# installed, or if Debian's sources or a C compiler are missing. The build takes half a minute, once. This
+# script installs nothing outside the cache and never fails: without PgBouncer the spec reports that it was
+# skipped.
 set -u
 
 SUITE=trixie
@@ -19,7 +20,7 @@ build() (
   set -e
   cd "$work"
   mkdir -p lists/partial parts root source
-  # Adds the newer suite of the same mirror, only for its sources.
+  # Lists a newer suite of the same Debian mirror, but only its source packages.
   sed '/^$/,$d; s/^Types:.*/Types: deb-src/; s/^Suites:.*/Suites: '$SUITE'/' "$sources" >parts/debian.sources
   newer=(-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$work/parts" -o Dir::State::Lists="$work/lists"
     -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)

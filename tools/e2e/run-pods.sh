@@ -13,7 +13,8 @@ inside() {
   mkdir "$LEADWIRE_PODS"/{upper,work}
   mount -t overlay -o "lowerdir=/var,upperdir=$LEADWIRE_PODS/upper,workdir=$LEADWIRE_PODS/work" overlay /var
   mount -t tmpfs tmpfs /run
-  # kubelet would set these values for the whole machine unless it reads them here.
+  # kubelet needs these values and would set them for the whole machine. The mounts show kubelet these values,
+  # so that it changes nothing.
   for setting in vm/overcommit_memory=1 kernel/panic=10 kernel/panic_on_oops=1; do
     echo "${setting#*=}" >"$LEADWIRE_PODS/setting-${setting#*=}"
     mount --bind "$LEADWIRE_PODS/setting-${setting#*=}" "/proc/sys/${setting%=*}"

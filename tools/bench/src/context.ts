@@ -17,7 +17,7 @@ import type { Report } from './report/report'
 import { createTemporaryFolder } from './stack/create-temporary-folder'
 import { type Stack, startStack } from './stack/start-stack'
 
-/** The options of a run, and where scenarios add cleanups and findings. */
+/** The options of a run, and the collectors to which scenarios add cleanups and findings. */
 export interface Run {
   options: Options
   cleanups: Cleanups
@@ -29,7 +29,7 @@ export interface Context extends Run {
   folder: string
   stack: Stack
   receiver: Receiver
-  /** The databases of the stack. */
+  /** Connections to the stack's databases. */
   leads: Sql
   webhooks: Sql
   /** The prefix of the stack's image addresses. */
@@ -48,7 +48,7 @@ export const createContext = async ({ options, cleanups, report }: Run): Promise
   const folder = await createTemporaryFolder(cleanups)
   const env = options.profile ? createProfilingEnv(options) : {}
   const stack = await startStack({ cleanups, folder, env })
-  // The services continue to allocate memory for some seconds after they are ready.
+  // Waits, because the services continue to allocate memory for some seconds after they are ready.
   await wait(options.quick ? 1000 : 5000)
   const idleMemory = await readMemory(stack)
   const memory = watchMemory(stack)

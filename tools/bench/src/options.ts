@@ -4,7 +4,7 @@ import { cacheDirectory, repositoryRoot } from '@leadwire/embedded'
 
 /**
  * The scenarios in the order of a run. cold-start is first, because it needs no stack. The last scenarios
- * leave unfinished work behind.
+ * leave unfinished work behind, which would disturb others.
  */
 export const scenarioNames = [
   'cold-start',
@@ -30,7 +30,7 @@ export interface Options {
   rounds: number
   /** How long a round loads each contender. */
   seconds: number
-  /** Compares accounts of 10,000 and 10,000,000 leads. */
+  /** Whether `find` compares 5,000 leads with 10,000,000 instead of with 50,000. */
   huge: boolean
   quick: boolean
   profile: boolean
@@ -47,7 +47,7 @@ export const usage = `npm run bench -- [options]
   --quick             runs briefly on small tables to check that everything works; the figures mean nothing
   --out FOLDER        folder of results.md (default: bench, or .cache/bench with --only, --profile or --quick)`
 
-/** Throws an Error whose message lists all invalid options. */
+/** Reads the options. If some are invalid, throws an Error whose message lists all of them. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const { values } = parseArgs({
     args,

@@ -32,8 +32,8 @@ const scenarios: Record<Exclude<ScenarioName, 'cold-start'>, (context: Context) 
 }
 
 /**
- * Runs the scenarios of the options. Returns what the figures depend on. The caller runs the cleanups, which
- * stop everything that this function starts.
+ * Runs the scenarios of the options. Returns lines that describe the hardware and the settings. The caller
+ * runs the cleanups, which stop everything that this function starts.
  */
 export const runBench = async ({
   print,
@@ -57,9 +57,9 @@ export const runBench = async ({
     try {
       await scenarios[name](context)
     } catch (error) {
-      // A signal has stopped the stack.
+      // If the cleanups have started, a signal has stopped the stack, so the scenario itself did not fail.
       if (cleanups.haveStarted()) throw error
-      // The other scenarios run all the same.
+      // The failure of one scenario does not stop the others.
       report.addFailure(name, error as Error)
       print(`The stack's last warnings:\n${context.stack.lastWarnings.join('\n')}`)
     }

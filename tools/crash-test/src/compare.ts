@@ -2,7 +2,7 @@ import type { Hazard } from './hazards'
 import type { Arrival } from './receiver'
 import type { RecordedAttempt, Records } from './records'
 
-/** An arrival that is a duplicate or has no record, with its explanation. */
+/** A webhook that arrived twice or has no record, with an explanation if there is one. */
 export interface Anomaly {
   eventId: string
   at: string
@@ -12,15 +12,15 @@ export interface Anomaly {
 
 export interface Verdict {
   accepted: number
-  /** References in responses 200 whose leads are not stored. */
+  /** References in successful responses whose leads are not stored. */
   leadsLost: string[]
   /** References of stored leads that no response contained. */
   leadsWithoutResponse: string[]
   /** Leads whose event is not stored in webhook-service. */
   eventsLost: string[]
-  /** Leads without a webhook that got the response 200. */
+  /** Leads for which no webhook got the response 200. */
   webhooksLost: string[]
-  /** Successful attempts that were repeated. */
+  /** Successful attempts after which the event was sent again. */
   duplicates: Anomaly[]
   /** Attempts that arrived but are not recorded. */
   unrecorded: Anomaly[]
@@ -29,15 +29,17 @@ export interface Verdict {
    * gave.
    */
   attemptsWrong: string[]
-  /** Events that leave a gap in the numbers, or that arrived with the number of another event. */
+  /**
+   * Events whose number does not follow the previous one, or that arrived with the number of another event.
+   */
   numbersWrong: string[]
 }
 
-/** A busy machine records a result within this time after its attempt, unless a hazard happens. */
+/** Unless a hazard happens, even a busy machine records the result of an attempt within this time. */
 const RECORDED_WITHIN_MS = 3000
 /**
  * How long a service may write results to a lost PostgreSQL machine before it notices the loss. The service
- * uses the connections for results every five seconds, and finds a connection dead after twelve seconds of
+ * uses the connections for results every five seconds, and declares a connection dead after twelve seconds of
  * silence.
  */
 const LOST_UNNOTICED_MS = 17_000
@@ -45,8 +47,8 @@ const LOST_UNNOTICED_MS = 17_000
 const SLACK_MS = 250
 
 /**
- * Only hazards of webhook-service, which makes attempts, and of PostgreSQL, which records them, can lose a
- * result.
+ * Returns whether a hazard can lose the result of an attempt. Only webhook-service, which makes attempts, and
+ * PostgreSQL, which records them, can lose a result.
  */
 const canLoseResults = ({ process }: Hazard) => /webhook-service|postgres/.test(process)
 
@@ -60,7 +62,7 @@ const groupBy = <Item>(items: Item[], readKey: (item: Item) => string): Map<stri
   return groups
 }
 
-/** Returns the hazard that can have lost the result of an attempt, in words, or null. */
+/** Describes the hazard that can have lost the result of an attempt. Returns null if there is none. */
 const explainByHazard = (arrival: Arrival, hazards: Hazard[]): string | null => {
   const end = (arrival.respondedAt ?? arrival.at) + RECORDED_WITHIN_MS
   const findEnd = ({ what, from, until }: Hazard) =>
@@ -79,9 +81,9 @@ const createAnomaly = (arrival: Arrival, because: string | null): Anomaly => ({
 })
 
 /**
- * Returns the duplicates of an event: all successful arrivals except the last one. Each recorded attempt
- * without a response explains one arrival during the attempt: the receiver responded, but the response
- * arrived too late.
+ * Returns the duplicates of an event: all successful arrivals except the last one. A recorded attempt without
+ * a response explains one arrival at the time of the attempt: the receiver responded, but only after the
+ * timeout.
  */
 const findDuplicates = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
   const withoutResponse = attempts.filter(({ status }) => status === null)
@@ -97,8 +99,8 @@ const findDuplicates = (arrivals: Arrival[], attempts: RecordedAttempt[], hazard
 }
 
 /**
- * Returns the arrivals in excess of the recorded attempts. Any of the arrivals may lack a record, so the
- * arrivals that a hazard explains come first.
+ * Returns as many arrivals as exceed the number of recorded attempts. The records do not tell which arrivals
+ * lack one, so returns the arrivals that a hazard explains before the others.
  */
 const findUnrecorded = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
   const count = arrivals.length - attempts.length
@@ -117,7 +119,9 @@ const areAttemptsWrong = (attempts: RecordedAttempt[], attemptCount: number, arr
 type Lead = Records['leads'][number]
 type Delivery = Records['deliveries'][number]
 
-/** Compares the accepted leads, the records in the databases, and the attempts that the receiver saw. */
+/**
+ * Compares the accepted leads with the records in the databases and with the attempts that the receiver saw.
+ */
 export const compare = ({
   accepted,
   records,

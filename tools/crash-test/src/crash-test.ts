@@ -16,7 +16,7 @@ import { startStack } from './start-stack'
 const TIMEOUT_MS = 3000
 const QUIET_WITHIN_MS = 180_000
 
-/** Short pauses, so that all retries happen during the run. */
+/** The pauses between retries are short, so that all retries happen during the run. */
 const SETTINGS = {
   WEBHOOK_RETRY_SCHEDULE: '1s,2s,4s,8s,16s',
   WEBHOOK_TIMEOUT: `${TIMEOUT_MS}ms`,

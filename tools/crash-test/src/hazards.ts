@@ -6,7 +6,7 @@ import { listChildren, signal } from './signal'
 import type { Stack } from './start-stack'
 import { waitUntilReady } from './wait-until-ready'
 
-/** A disturbance of a process, or the loss of its machine. Times are milliseconds since 1970. */
+/** A disturbance of a process, or the loss of the machine of a process. Times are milliseconds since 1970. */
 export interface Hazard {
   what: 'killed' | 'frozen' | 'killed and its store deleted' | 'lost'
   process: string
@@ -28,7 +28,7 @@ const readTargets = async (stack: Stack): Promise<Map<string, number>> => {
     ...Object.entries(services).map(([name, { pid }]) => [name, pid] as const),
     ...Object.entries(pids),
   ]
-  // The id is 0 while a process is being restarted.
+  // Leaves out processes that are being restarted, whose id is 0.
   return new Map(all.filter(([, pid]) => pid > 0))
 }
 
@@ -48,7 +48,8 @@ const freeze = async (pid: number, ms: number): Promise<void> => {
 
 /** Kills nats-server and deletes its store. */
 const killWithStore = async (stack: Stack, pid: number): Promise<void> => {
-  // Freezes nats-server first, so that the store is deleted before the supervisor starts its successor.
+  // Freezes nats-server, deletes its store, and kills it only then. If it were killed first, the supervisor
+  // would restart it before the store is deleted.
   signal([pid], 'SIGSTOP')
   await rm(join(stack.data, 'nats', 'jetstream'), { recursive: true, force: true })
   signal([pid], 'SIGKILL')

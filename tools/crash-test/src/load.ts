@@ -6,7 +6,7 @@ const PAUSE_MS = 40
 const RETRY_PAUSE_MS = 100
 /** How long `stop` lets the clients retry their last requests. */
 const GIVE_UP_MS = 60_000
-/** The timeout of a request. A frozen process does not respond. */
+/** The timeout of a request. A request needs one, because a frozen process does not respond. */
 const RESPONSE_MS = 12_000
 
 const LEAD = {
@@ -26,12 +26,13 @@ export interface StoredFile {
   text: string
 }
 
-/** The status of an upload to a lead that was lost. The client does not retry the upload. */
+/** The status of an upload to a lead that the system has lost. The client does not retry this upload. */
 const NOT_FOUND = 404
 
 /**
  * Starts clients that create leads one after the other. Each create has an idempotency key, and the client
- * retries it until the response is 200. One client also attaches a file to each of its leads in the same way.
+ * retries the create until the response is 200. One client also attaches a file to each of its leads, and
+ * retries uploads in the same way.
  */
 export const startLoad = ({ base, token }: { base: string; token: string }) => {
   const accepted: string[] = []
@@ -97,12 +98,13 @@ export const startLoad = ({ base, token }: { base: string; token: string }) => {
   }
   const clients = Array.from({ length: CLIENTS }, (_, client) => runClient(client))
   return {
-    /** The references of the leads whose create got the response 200. */
+    /** References from successful responses to creates. */
     accepted,
     files,
     failures,
     /**
-     * Waits until the last requests of all clients have succeeded. Throws if one does not succeed in time.
+     * Waits until the last request of each client has succeeded. Throws if one of them does not succeed
+     * within 60 s.
      */
     stop: async () => {
       stopping.abort()

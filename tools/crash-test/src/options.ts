@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { cacheDirectory } from '@leadwire/embedded'
 
 export interface Options {
-  /** The duration of the hazards. */
+  /** How long the test causes hazards. */
   minutes: number
   /** The seed of the random choices: which process, what happens to it, and when. */
   seed: number
@@ -24,7 +24,7 @@ export const usage = `npm run crash-test -- [options]
   --asynchronous   like --machines, but PostgreSQL replicates two seconds late, so that leads are lost
   --out FOLDER     folder of crash-test.json and crash-test.md (default: .cache/crash-test)`
 
-/** Throws an Error whose message lists all invalid options. */
+/** Reads the options. If some are invalid, throws an Error whose message lists all of them. */
 export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean', default: false } as const

@@ -16,12 +16,18 @@ export interface Arrival {
 
 /** The share of attempts that get the response 503. */
 const REFUSED = 0.03
-/** The share of attempts whose response is later than their timeout. */
+/** The share of attempts that get a response only after their timeout. */
 const TIMED_OUT = 0.005
-/** The receiver spoils only the first attempts of an event, so that no delivery exhausts its schedule. */
+/**
+ * The receiver refuses or delays only the first attempts of an event, so that no delivery uses up all its
+ * retries.
+ */
 const MAX_SPOILED = 2
 
-/** Starts a receiver that records each attempt, and refuses some or responds to them after `lateMs`. */
+/**
+ * Starts a receiver that records each attempt. It refuses some attempts, and responds to some only after
+ * `lateMs`.
+ */
 export const startReceiver = async ({ chance, lateMs }: { chance: Chance; lateMs: number }) => {
   const arrivals = new Map<string, Arrival[]>()
   const server = createServer((request, response) => {

@@ -22,7 +22,7 @@ export type Stack = Awaited<ReturnType<typeof startStack>>
  */
 export const startStack = async (env: Record<string, string>) => {
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-crash-test-'))
-  // When root runs the test, PostgreSQL runs as another user, who must be able to enter.
+  // When root runs the test, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(folder, 0o711)
   const data = join(folder, 'data')
   const lastLines: string[] = []
@@ -35,7 +35,7 @@ export const startStack = async (env: Record<string, string>) => {
     stopTimeoutMs: 40_000,
     env: {
       ...process.env,
-      // This variable of npm lets the stack stop when its parent, this process, is killed.
+      // With this variable of npm, the stack stops when its parent (this process) is killed.
       npm_lifecycle_event: 'start',
       LEADWIRE_DATA: data,
       PORT: String(await freePort()),

@@ -4,14 +4,14 @@ import { isReady, poll } from '@leadwire/embedded'
 const READY_WITHIN_MS = 90_000
 
 /**
- * Waits until all services are ready again. `after` describes the hazard in the error.
+ * Waits until all services are ready again. The error contains `after`, which describes the hazard.
  * @throws an error if a service is not ready in time
  */
 export const waitUntilReady = async (
   listHealthUrls: () => Promise<string[]>,
   after: string,
 ): Promise<void> => {
-  // For a moment after a service has lost a dependency, it still reports that it is ready.
+  // Waits a moment, because a service that has just lost a dependency still reports that it is ready.
   await pause(500)
   const areAllReady = async () => {
     const urls = await listHealthUrls()

@@ -239,7 +239,7 @@ describe('refused bodies', () => {
     expectProblem(await post({ headers: FORM_TYPE, body: Buffer.from(`${form}&name=é`, 'latin1') }), 400)
     for (const value of ['%ff', '%fe%ff', '%c0%af', '%ed%a0%80'])
       expectProblem(await post({ headers: FORM_TYPE, body: `${form}&status=${value}` }), 400)
-    // Invalid escapes are read as text.
+    // The gateway reads invalid escapes as text, so the value is no known status.
     for (const value of ['%zz', '%', '%u0041'])
       expectProblem(await post({ headers: FORM_TYPE, body: `${form}&status=${value}` }), 422, ['status'])
   })
@@ -325,7 +325,7 @@ describe('accepted bodies', () => {
       status: 200,
       json: { data: { status: 'open' } },
     })
-    // Inherited properties do not count as given fields.
+    // Fields that the body sets only through `__proto__` count as missing.
     expectProblem(await post({ headers: JSON_TYPE, body: '{"__proto__":{"name":"x"}}' }), 422, [
       'name',
       'first_name',

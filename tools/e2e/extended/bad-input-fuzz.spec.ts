@@ -6,7 +6,7 @@ import { OPERATIONS } from './bad-input/operations.fixture'
 import { expectProblem } from './bad-input/problem.fixture'
 import { startWorld, type World } from './bad-input/world.fixture'
 
-// Another seed tries other mutations.
+// Change the seed to try other mutations.
 const SEED = 20_261_121
 const ROUNDS = 200
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { exchange, type Piece } from './bad-input/raw-http'
 import { startWorld, type World } from './bad-input/world.fixture'
 
-// Another seed tries other requests.
+// Change the seed to try other requests.
 const SEED = 20_261_122
 const ROUNDS = 500
 
@@ -37,8 +37,8 @@ const JSON_TYPE = 'Content-Type: application/json'
 const FORM_TYPE = 'Content-Type: application/x-www-form-urlencoded'
 
 /**
- * All reasons to refuse a request with a body. By default the body looks like a second request. The server
- * must not execute this request.
+ * All reasons to refuse a request with a body. By default the body looks like a second request, which the
+ * server must not execute.
  */
 const REFUSALS: [string, () => Refusal][] = [
   ['an unsupported type', () => ({ status: 415, headers: ['Content-Type: text/plain'] })],
@@ -120,7 +120,7 @@ test.each([
   const size = 20 * 1024 * 1024
   const headers = ['Connection: close', JSON_TYPE, `Content-Length: ${size}`]
   socket.write(head('POST /leads', headers, 'none').replace('HTTP/1.1', version))
-  // Sends for longer than the server needs to write the response.
+  // Keeps sending until long after the server has written its response.
   for (let sent = 0; sent < size; sent += 1024 * 1024) {
     await new Promise((resolve) => socket.write(Buffer.alloc(1024 * 1024), resolve))
   }

@@ -128,7 +128,7 @@ test('a start prints its progress, and then every address', async () => {
   const { nats_url } = JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
   expect(nats_url).toMatch(/^nats:\/\/leadwire:[\w-]{43}@127\.0\.0\.1:\d+$/)
   expect(output.stdout).toMatch(new RegExp(`Webhooks to ${hook} +\\(secret \\S+\\)`))
-  // Simulates `| tee`, which Ctrl-C ends first.
+  // Closes stdout before the stack stops, as `| tee` does: Ctrl-C ends tee first.
   child.stdout.destroy()
   child.kill('SIGINT')
   expect(await ended).toBe(0)
@@ -250,8 +250,8 @@ test('starts although a power loss has emptied its files', async () => {
 })
 
 /**
- * Runs a command as in a container, which sees no processes and no shared memory of other containers. All its
- * processes end with the first one.
+ * Runs a command as in a container, which sees no processes and no shared memory of other containers. When
+ * the first process of the command ends, all others end, too.
  */
 const CONTAINER = ['unshare', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc']
 const hasContainers = spawnSync(CONTAINER[0]!, [...CONTAINER.slice(1), 'true']).status === 0

@@ -142,7 +142,7 @@ test('leads are found by field, attribute, time and search term, and a cursor re
     ['q=ada+m1', ['porch']],
   ]
   for (const [query, names] of expected) {
-    // A change or a search term is found only shortly after the commit.
+    // Retries, because a search finds changes and search terms only shortly after the commit.
     await eventually(async () => expect([query, await find(query)]).toEqual([query, names]))
   }
   for (const query of ['status=won', 'assigned_to=sam', 'attribute=rooms', 'q=.', 'created_from=yesterday'])
@@ -150,7 +150,7 @@ test('leads are found by field, attribute, time and search term, and a cursor re
 
   const { leads } = createLeadwire({ baseUrl: stage.system.baseUrl, token: tenant.token })
   const walked: string[] = []
-  // The client reads 100 leads at a time, so these leads and the earlier ones need two requests.
+  // The client reads 100 leads at a time, so it needs two requests for these 100 leads and the earlier ones.
   for (let count = 0; count < 100; count += 1) await tenant.createLead({ name: `Lead ${count}` })
   for await (const { name } of leads.list({ filters: { status: 'open' } })) {
     walked.push(name)

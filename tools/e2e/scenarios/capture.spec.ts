@@ -100,7 +100,7 @@ test('a form becomes one lead with its files and other fields, and the visitor i
   })
   const attached = await tenant.send<{ file_name: string }[]>('GET', `/leads/${reference}/attachments`)
   expect(attached.map(({ file_name }) => file_name).toSorted()).toEqual(['a.png', 'b.pdf'])
-  // Some browsers send no Origin with a form.
+  // Sends no Origin, as some browsers do with a form.
   const grace = await send({ form: { ...fields, first_name: 'Grace' } }, '')
   expect(readReference(grace)).not.toBe(reference)
   await eventually(() => expect(receiver.requests).toHaveLength(2))

@@ -7,7 +7,7 @@ const USER = { name: 'Sam Bay', email: 'sam@example.com' }
 
 const MOST_CLICKS = 12
 
-// The browser reports each of these responses as an error.
+// The browser logs an error for each response with one of these statuses.
 const INVALID = /422 \(Unprocessable/
 const UNAUTHORIZED = /401 \(Unauthorized\)/
 

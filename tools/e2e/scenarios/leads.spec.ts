@@ -18,7 +18,8 @@ import { joinStage, LEAD, type Lead, type SharedStage, type Tenant } from '../su
 const MAX_FILE_BYTES = 10_485_760
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0'
 
-// The keys must come back in this order. A JavaScript object would move numeric keys to the front.
+// Responses must return the keys in this order. This is JSON text, because a JavaScript object would move
+// numeric keys to the front.
 const OPTIONS =
   '{"width":1200,"10":"ten","2":"two","depth":70.50,"glass":"\\u0043lear","__proto__":"x","frame_material":"uPVC"}'
 
@@ -303,7 +304,8 @@ test('appointments and callbacks are scheduled in London time, listed, moved and
     expect(await tenant.send('DELETE', path)).toEqual(cancelled)
     expect(await request('PATCH', path, { json: {} })).toMatchObject({ status: 422 })
     expect(await tenant.send('GET', list)).toEqual([{ ...winter, ...open }, cancelled])
-    // The first date does not exist. The second time does not exist in London, where clocks go forward.
+    // The first date does not exist. The time of the second date does not exist in London, where clocks go
+    // forward at that time.
     for (const date of ['30/02/2027 10:00', '28/03/2027 01:30'])
       expect(await request('POST', list, { json: { ...json, date } })).toMatchObject({
         status: 422,

@@ -49,7 +49,7 @@ test('a user is created, changed and removed; assignments stay, and the e-mail a
   expect(await tenant.send('GET', '/manage/users')).toEqual([changed])
   const invalid = { email: 'x', name: 'n'.repeat(256) }
   expect((await refuse('PATCH', path, invalid)).toSorted()).toEqual(['email', 'name'])
-  // A missing record takes precedence over the errors of a body.
+  // The response is 404 for a missing record, even if the body is also invalid.
   const missing = await tenant.client.request('PATCH', '/manage/users/999999999', { json: invalid })
   expect(missing.status).toBe(404)
   const { reference } = await tenant.createLead({ user_id: user.id })
@@ -433,7 +433,8 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
   const receipt = await eventually(
     async () => {
       const found = await tenant.send<object>('GET', `/manage${path}/erasure`)
-      // `receivers` is null until webhook-service has stored the event `lead.erased`, which no endpoint wants.
+      // `receivers` is null until webhook-service has stored the event `lead.erased`. No endpoint subscribes
+      // to this event.
       expect(found).toMatchObject({ status: 'done', finished_at: timestamp, receivers: [] })
       return found
     },

@@ -6,13 +6,14 @@ import { type Furnished, fillPath, furnish, sortRoutes } from '../support/furnis
 import { fetchOpenApi, findResponse, listRoutes, type OpenApi, type Route } from '../support/openapi'
 import { joinStage, LEAD, type SharedStage } from '../support/stage'
 
-// Sends a valid request to each operation of the document, so that a documented new operation is tested, too.
+// Sends a valid request to each operation of the document, so that a new operation is tested as soon as the
+// document describes it.
 
 const DOCUMENT = 'https://leadwire.test/openapi.json'
 
 /** The audit log entry of each change under /manage. null if the change has no entry. */
 const AUDITED: Record<string, string | null> = {
-  // The history of a lead records its changes instead.
+  // The history of a lead records the changes of the lead instead.
   createVisitorLead: null,
   createLeadBatch: null,
   upsertLead: null,
@@ -56,7 +57,7 @@ beforeAll(async () => {
   furnished = await furnish(await stage.newTenant())
   document = await fetchOpenApi(furnished.tenant.client)
   ajv = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true, allErrors: true })
-  // Generators read the names of enumeration values from `x-enum-varnames`.
+  // Accepts `x-enum-varnames`, from which generators of clients read the names of enumeration values.
   ajv.addVocabulary(['components', 'x-enum-varnames'])
   addFormats(ajv)
   ajv.addSchema(JSON.parse(qualifyReferences({ $id: DOCUMENT, components: document.components })))
@@ -107,7 +108,7 @@ test('the document is valid OpenAPI 3.1, each schema is valid JSON Schema, and e
   const meta = new Ajv2020({ strict: false, allErrors: true })
   addFormats(meta)
   meta.addFormat('media-range', /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$|^[\w-]+\/\*$|^\*\/\*$/)
-  // Ajv does not follow the dynamic reference to the Schema Object.
+  // Replaces the dynamic reference to the Schema Object, because Ajv does not follow it.
   const text = JSON.stringify(openapi.v31).replaceAll(
     '"$dynamicRef":"#meta"',
     '"$ref":"https://json-schema.org/draft/2020-12/schema"',
@@ -165,7 +166,7 @@ test('each operation refuses an invalid token, an unknown record and an invalid 
     if (!operation.requestBody || operation.operationId === 'captureLead') continue
     const { token } = options
     const typed = { body: '{', headers: { 'content-type': 'text/x' }, ...(token && { token }) }
-    // The 404 for a deleted record takes precedence over 415.
+    // A deleted record gets 404, even if the content type is wrong, too.
     const status = (await client.request(method, address, typed)).status === 404 ? 404 : 415
     await refuse(status, address, typed)
   }

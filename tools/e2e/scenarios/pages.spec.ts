@@ -92,7 +92,8 @@ suite('a website with the form of the guide', () => {
       response.writeHead(files[pathname] ? 200 : 404, { 'content-type': type }).end(files[pathname])
     })
     await new Promise<void>((done) => site.listen(0, '127.0.0.1', done))
-    // Uses `localhost`, so that the website is another site than the API at 127.0.0.1, not only another port.
+    // Serves the website at `localhost`, so that the website and the API (127.0.0.1) are different sites. Two
+    // ports of one host would be the same site.
     origin = `http://localhost:${(site.address() as AddressInfo).port}`
     tenant = await stage.newTenant()
     const { token } = await publish(tenant, {

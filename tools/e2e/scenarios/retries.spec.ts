@@ -145,7 +145,10 @@ test('a redirect, a timeout, a closed connection, a closed port and an unknown h
   }
 })
 
-/** Creates an endpoint with one attempt in flight, which gets the response 500 when `fail` is called. */
+/**
+ * Creates an endpoint with one attempt in flight. The receiver responds to the attempt with 500 when `fail`
+ * is called.
+ */
 const startAttempt = async () => {
   const { receiver, id } = await tenant.listen()
   const { opened, open } = gate()
@@ -278,7 +281,7 @@ test('a replay counts the events that an endpoint has missed, and sends them wit
   )
   const listSequences = () => receiver.requests.map(({ headers }) => headers['webhook-sequence'])
   await eventually(() => expect(listSequences()).toEqual(['3', '3']))
-  // A finished replay cannot be cancelled.
+  // The request to cancel a finished replay changes nothing.
   expect(await tenant.send('DELETE', `${path}/${replay.id}`)).toMatchObject({ state: 'done' })
   await eventually(async () => expect(await count({})).toBe(1))
 })

@@ -39,7 +39,7 @@ beforeAll(async () => {
   ;[victim, attacker] = await Promise.all([furnish(theirs), furnish(own)])
   receiver = (await own.listen()).receiver
   document = await fetchOpenApi(own.client)
-  // A route that needs no token belongs to no account.
+  // Skips routes that need no token, because they belong to no account.
   routes = listRoutes(document).filter(({ operation }) => operation.security?.length)
 })
 afterAll(() => stage.stop())
@@ -63,7 +63,7 @@ const listStolen = (names: string[], theirs: Identifiers, own: Identifiers) =>
   )
 
 const read = ({ tenant, identify }: Furnished, { path, operation }: Route) => {
-  // Both accounts have a lead with this e-mail.
+  // Both accounts have a lead with this e-mail address, so the export finds one for each of them.
   const query = operation.operationId === 'exportPerson' ? `?email=${LEAD.email}` : ''
   return tenant.client.request<{ data?: unknown }>('GET', fillPath(path, identify(path)) + query)
 }

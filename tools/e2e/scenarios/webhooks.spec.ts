@@ -64,7 +64,7 @@ test('a created lead is posted once, with the exact headers and both signatures 
     'webhook-lead-version': '1',
   })
 
-  // Only the response of Retrieve Lead has `product_style`.
+  // A webhook omits `product_style`, which only the response of Retrieve Lead has.
   const withoutStyle = (name: string, value: unknown) => (name === 'product_style' ? undefined : value)
   expect(request!.body.toString()).toBe(JSON.stringify({ data: lead }, withoutStyle))
   expect(parseBodies(receiver)[0]).toMatchObject({
@@ -229,7 +229,7 @@ test('a test send is a signed sample to one endpoint only, and its response show
   expect(await send({ lead_reference: reference })).toMatchObject({
     filter: { passes: false, failed: ['status'] },
   })
-  // No redirect was followed, and the other endpoint got only the lead and no sample.
+  // The sender followed no redirect, and the other endpoint got the lead but no sample.
   await receive(other.receiver, 1)
   expect(parseBodies(other.receiver)).toMatchObject([{ data: { reference } }])
   expect((await tenant.client.request('GET', '/leads')).json).toMatchObject({ total: 1 })

@@ -12,7 +12,8 @@ export const SCREENS = [
 
 /** Returns the violations that axe finds in the page. */
 export const violations = async (page: Page): Promise<string[]> => {
-  // The page's policy allows only its own scripts, but does not apply to evaluate().
+  // Injects axe with evaluate(), because the page's content security policy allows only its own scripts. The
+  // policy does not apply to evaluate().
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
   const found = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)

@@ -17,7 +17,10 @@ const NAMES = [
 const runs = (path: string) =>
   spawnSync(path, ['--no-sandbox', '--version'], { timeout: 20_000 }).status === 0
 
-/** Returns the path of Chromium: CHROMIUM_BIN, or the first on PATH, or undefined if there is none. */
+/**
+ * Returns the path of Chromium: CHROMIUM_BIN, or the first Chromium on PATH. Returns undefined if there is
+ * none.
+ */
 export const findChromium = (): string | undefined => {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean)
   return (
@@ -32,8 +35,8 @@ export const startChromium = (executablePath: string): Promise<Browser> =>
   chromium.launch({
     executablePath,
     headless: true,
-    // Root may not use the sandbox, and many containers do not support it. The browser opens only our own
-    // pages.
+    // Disables the sandbox, which root may not use and many containers do not support. This is safe, because
+    // the browser opens only Leadwire's own pages.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
   })
 

@@ -98,7 +98,7 @@ export const describeConsole = <Of extends SharedStage>(
       heading: (title) => world.page.getByRole('heading', { level: 1, name: title }),
       inspect: async (picture) => {
         const { page } = world
-        // A busy form is pale, and axe would report its contrast.
+        // Waits until no form is busy. A busy form is pale, so axe would report its contrast.
         await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
         if (PICTURES) mkdirSync(PICTURES, { recursive: true })
         for (const { width, colorScheme } of SCREENS) {

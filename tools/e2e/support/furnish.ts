@@ -78,7 +78,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
       send('POST', `${endpoint}/replay`, { json: { dry_run: true } }),
       send<{ url: string }>('POST', `${endpoint}/portal`),
     ])
-  // Waits for all work in the background. Afterwards only requests change the account.
+  // Waits until all background work has ended. Afterwards only requests change the account.
   await eventually(async () => {
     expect(await send('GET', `/manage/imports/${imported.id}`)).toMatchObject({ state: 'finished' })
     expect(await send('GET', '/manage/events')).toHaveLength(4)

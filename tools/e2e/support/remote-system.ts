@@ -3,9 +3,9 @@ import { promisify } from 'node:util'
 import type { System, SystemOptions } from '@leadwire/test-kit'
 
 /**
- * Connects to the running system at LEADWIRE_E2E_URL. LEADWIRE_E2E_CLI is the operators' command line for
- * this system, such as `docker compose run --rm -T leadwire`, and creates the accounts. Specs cannot use
- * processes, logs, databases or NATS of this system.
+ * Connects to the running system at LEADWIRE_E2E_URL. LEADWIRE_E2E_CLI is the operators' command line of this
+ * system, such as `docker compose run --rm -T leadwire`. Specs create accounts with this command line. Specs
+ * cannot use processes, logs, databases or NATS of this system.
  */
 export async function remoteSystem(baseUrl: string, options: SystemOptions): Promise<System> {
   if (Object.keys(options).length > 0)

@@ -11,8 +11,8 @@ let killAll: () => void = () => {}
 
 limitAddresses()
 const options = stackOptions(optionsOrExit(process.argv.slice(2)), process.env)
-// Disables the proxy of NODE_USE_ENV_PROXY, which would receive requests to our own services with their
-// tokens.
+// Disables the proxy of NODE_USE_ENV_PROXY. Otherwise the proxy would receive the requests to the stack's
+// services, with their tokens.
 setGlobalDispatcher(new Agent())
 stopOnSignals()
 stopWhenNpmGoes()
@@ -63,8 +63,8 @@ function stopOnSignals(): void {
 }
 
 /**
- * Stops when the shell in which npm runs this process has ended. If the shell is killed, no signal arrives
- * here.
+ * Stops when the shell in which npm runs this process has ended. If the shell is killed, this process gets no
+ * signal.
  */
 function stopWhenNpmGoes(): void {
   if (!process.env['npm_lifecycle_event']) return

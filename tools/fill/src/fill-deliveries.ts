@@ -59,8 +59,8 @@ export interface DeliveriesToFill {
   count: number
   status: DeliveryStatus
   /**
-   * When open deliveries are due: the first one at `from` (milliseconds since 1970), then one each `everyMs`.
-   * By default the last delivery is due now, and deliveries are due a millisecond apart.
+   * When open deliveries are due: the first one at `from` (milliseconds since 1970), then another one every
+   * `everyMs`. By default the last delivery is due now, and deliveries are due a millisecond apart.
    */
   due?: { from: number; everyMs: number }
   /** The number of failed attempts of each open delivery. */

@@ -9,7 +9,10 @@ import {
 import { detailsTemplate, itemTemplate } from './model-lead'
 import { renderInstant, type Sql, splitIntoBatches } from './sql'
 
-/** A batch locks the account's row for about a second. Creates in the account wait meanwhile. */
+/**
+ * The number of leads in a batch. A batch locks the account's row for about a second. Creates in the account
+ * wait meanwhile.
+ */
 const BATCH = 5000
 
 /** Lists the fields that have a column. The others are computed. */

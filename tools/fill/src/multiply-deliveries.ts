@@ -64,7 +64,8 @@ export const multiplyDeliveries = (webhooks: Sql, endpointIds: number[], times: 
       [endpointIds],
     )
     if (!source) throw new Error(`There are no deliveries of endpoint ${endpointIds.join(', ')}.`)
-    // With outdated statistics, PostgreSQL would choose to read the whole tables for each batch.
+    // Forbids plans that read whole tables. With outdated statistics, PostgreSQL would choose such plans for
+    // each batch.
     for (const plan of ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit'])
       await rows(`SET LOCAL ${plan} = off`)
     await rows(`SET LOCAL maintenance_work_mem = '1GB'`)

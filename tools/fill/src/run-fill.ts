@@ -32,8 +32,8 @@ export interface FilledStack {
 }
 
 /**
- * Fills the databases as the arguments say. Returns the object to print. Throws the usage if nothing is
- * chosen.
+ * Fills the databases as the arguments say. Returns the object to print. If the arguments choose nothing,
+ * throws an error with the usage.
  */
 export const runFill = async (args: string[], stack: FilledStack): Promise<object> => {
   const { leads, webhooks } = stack

@@ -13,7 +13,8 @@ export const openSql = (connectionString: string): Sql => {
     connectionString,
     types: { getTypeParser: (oid, format) => (oid === 20 ? Number : pg.types.getTypeParser(oid, format)) },
   })
-  // A server that stops closes idle connections. The next query then fails with the reason.
+  // Ignores errors of idle connections: a server closes them when it stops, and the next query fails with the
+  // reason.
   pool.on('error', () => {})
   return {
     rows: async <Row extends object>(text: string, values: unknown[] = []) =>

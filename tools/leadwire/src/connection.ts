@@ -35,9 +35,9 @@ export interface Targets {
 /**
  * Finds the running stack. If LEADS_SERVICE_URL and WEBHOOK_SERVICE_URL are both set, they describe a
  * deployed stack, together with SERVICE_TOKEN (or SERVICE_TOKEN_FILE) and TLS_*. Otherwise the settings that
- * are not set come from dev.json, which `npm start` writes in LEADWIRE_DATA (default `.data/`). TLS files
- * that dev.json names replace TLS_*. Throws an error that says what to do if dev.json is needed and does not
- * exist.
+ * are not set come from dev.json, which `npm start` writes in LEADWIRE_DATA (default `.data/`). If dev.json
+ * names TLS files, they replace TLS_*. If dev.json is needed and does not exist, throws an error that says
+ * what to do.
  */
 export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   const { LEADS_SERVICE_URL: leads, WEBHOOK_SERVICE_URL: webhooks } = env
@@ -61,7 +61,8 @@ export interface Api {
 
 /**
  * Finds the API: `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN. Without an address, uses the stack
- * that `npm start` runs, with its token by default. Throws an error that says what to do.
+ * that `npm start` runs, with its token by default. If the address or the token is missing or invalid, throws
+ * an error that says what to do.
  */
 export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api => {
   const url = given.url || env['LEADWIRE_URL']

@@ -6,8 +6,8 @@ export type Output = Record<string, unknown>
 const UNSAFE = /(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Makes a line safe for a terminal: replaces control characters, which names and descriptions may contain, by
- * codes.
+ * Makes a line safe for a terminal. Replaces control characters, which names and descriptions may contain,
+ * with codes.
  */
 export const printable = (line: string): string =>
   line.replace(UNSAFE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`)

@@ -26,12 +26,12 @@ const TABLE = `
 const EVENT = { name: 'event', text: 'INSERT INTO baseline.events (id, body) VALUES ($1, $2)' }
 
 /**
- * Runs the parts of a create and its webhook in one process. Responds and publishes at once, without storing
- * a lead. Then consumes from JetStream, inserts one row and POSTs.
+ * Does the work of a create and its webhook in one process. A create publishes an event and responds at once,
+ * without storing a lead. A consumer takes the event from JetStream, inserts one row and sends the webhook.
  */
 const start = async ({ databaseUrl, natsUrl, receiverPort }: Settings) => {
-  // Commits without waiting for the disk, as webhook-service does for events. If a crash loses events, the
-  // stream sends them again.
+  // Commits without waiting for the disk, which favours this baseline: webhook-service waits for the disk
+  // when it stores an event.
   const pool = openPool(databaseUrl, '-c synchronous_commit=off')
   await pool.query(TABLE)
   const agent = new Agent({ connections: 64 })

@@ -3,10 +3,10 @@ import type { Sql } from '@leadwire/fill'
 const TABLES = ['accounts', 'users', 'leads', 'outbox']
 
 /**
- * Creates copies of the tables to which a create writes, in the schema `baseline`, unless this schema exists.
- * The copies have the same columns, checks, keys and foreign keys. They have no other indexes and no stored
- * JSON, because the baselines lack the features that use them. No loop publishes the rows of the copies.
- * Copies the accounts at each call.
+ * Copies the tables that a create writes to into the schema `baseline`, unless this schema exists. The copies
+ * have the same columns, checks, keys and foreign keys. They have no other indexes and no stored JSON,
+ * because the baselines lack the features that use them. No loop publishes the rows of the copied outbox.
+ * Each call also copies accounts that are new.
  */
 export const copySchema = (leads: Sql): Promise<void> =>
   leads.transaction(async (rows) => {

@@ -41,7 +41,7 @@ const INSERT = `
 const OUTBOX = `
   INSERT INTO baseline.outbox (event_id, account_id, type, payload) VALUES ($1, $2, 'lead.created', $3)`
 
-/** The columns of a selected lead that the request does not set. */
+/** Values for the fields of the response that the request does not set. */
 const DEFAULTS = {
   value: 0,
   description: null,

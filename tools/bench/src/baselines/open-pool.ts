@@ -12,7 +12,7 @@ const PARSERS: Record<number, (text: string) => unknown> = {
 }
 
 /**
- * Opens as many connections as leads-service does by default. `settings` are options of `postgres` (`-c
+ * Creates a pool of 10 connections, the default of leads-service. `settings` are options of `postgres` (`-c
  * name=value`).
  */
 export const openPool = (url: string, settings = ''): pg.Pool =>

@@ -1,7 +1,7 @@
 export type Row = Record<string, unknown>
 
 export type LeadRow = Row & {
-  /** JSON. */
+  /** The lead's quotes as JSON. */
   quotes: string
 }
 

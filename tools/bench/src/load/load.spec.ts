@@ -49,7 +49,8 @@ it('creates at its rate although no create has a response yet', async () => {
   let count = 0
   respond = (request, response) => {
     waiting.push(() => response.end(`{"data":{"reference":"${request.url}${count}"}}`))
-    // A closed loop would never send the 50th request.
+    // The server holds back all responses until the 50th request arrives. A closed loop would wait for a
+    // response and never send that request.
     count += 1
     if (count < 50) return
     for (const finish of waiting.splice(0)) finish()

@@ -21,7 +21,7 @@ export interface LoadResult {
   p99: number
 }
 
-/** The number of drawn requests that a connection repeats. */
+/** The number of requests that a connection draws before the load. It sends them in a loop. */
 const DRAWN = 100
 
 const encodeRequest = ({ method, path, headers, body = '' }: HttpRequest): string | Buffer => {

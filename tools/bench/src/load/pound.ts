@@ -10,12 +10,12 @@ import { insertNextPerson } from './insert-next-person'
 export const pound = async (options: {
   port: number
   connections: number
-  /** Sent in turn. */
+  /** The requests, sent in turn. */
   requests: HttpRequest[]
   signal: AbortSignal
 }): Promise<Map<number, number>> => {
   const { port, connections, requests, signal } = options
-  // No limit, because each request in flight adds a listener.
+  // Removes the limit on listeners, because each request in flight adds one.
   setMaxListeners(0, signal)
   const origin = `http://127.0.0.1:${port}`
   const agent = new Agent({ connections })

@@ -7,7 +7,7 @@ export type Arrivals = [reference: string, at: number][]
 
 export interface Receiver {
   port: number
-  /** Always responds with 200. */
+  /** Requests to this address always get the response 200. */
   url: string
   /** The port of a second listener, which refuses connections while the receiver is broken. */
   refusingPort: number
@@ -18,8 +18,9 @@ export interface Receiver {
   /** A broken receiver never responds to paths under /hang. */
   setBroken(broken: boolean): Promise<void>
   /**
-   * Waits for the webhook of each lead. Returns for each webhook how many milliseconds after the response to
-   * the create it arrived. The number is negative if the webhook arrived before the response.
+   * Waits for the webhook of each lead. Returns the latency of each webhook: the milliseconds from the
+   * response to the create until the webhook arrived. The latency is negative if the webhook arrived before
+   * the response.
    */
   waitForWebhooks(created: Created[]): Promise<number[]>
   stop(): Promise<void>

@@ -5,8 +5,8 @@ import { listChildren, readStat } from './process-stat'
 export type CpuTimes = Record<string, number>
 
 /**
- * Returns the processor time that each process of the stack has used so far. `npm start` is the process that
- * runs the others and writes their log.
+ * Returns the processor time that each process of the stack has used so far. The entry `npm start` is the
+ * process that runs all others and writes their log.
  */
 export const readCpu = async (stack: Stack): Promise<CpuTimes> => {
   const { services, pids } = await stack.readDev()

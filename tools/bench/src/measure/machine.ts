@@ -6,7 +6,10 @@ export const describeLoadAverage = (): string => {
   return `Load average before the run: ${loads.join(', ')}`
 }
 
-/** Describes what the figures depend on, without identifying the machine. */
+/**
+ * Describes the hardware and the database settings on which the figures depend, without identifying the
+ * machine.
+ */
 export const describeMachine = async (leads: Sql): Promise<string[]> => {
   const show = async (name: string) => Object.values((await leads.rows(`SHOW ${name}`))[0]!)[0] as string
   const [version, fsync, sync] = await Promise.all(

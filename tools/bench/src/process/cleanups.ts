@@ -21,7 +21,7 @@ export const createCleanups = (): Cleanups => {
     }
   }
   const runLatestFirst = async () => {
-    // Reads the set again each time, so that cleanups that are added during the loop run, too.
+    // Reads the set again for each cleanup, because a cleanup may be added while another one runs.
     while (cleanups.size > 0) await runOne([...cleanups].at(-1)!)
   }
   let running: Promise<void> | undefined

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export interface Program {
   pid: number
-  /** The argument of the program's `reportReady`. */
+  /** What the program has passed to `reportReady`. */
   ready: unknown
   stop(): Promise<void>
 }

@@ -11,13 +11,13 @@ export interface Figure extends Goal {
   what: string
   /** A ratio to the baseline, or an amount. */
   value: number
-  /** The smallest and the largest of the rounds. */
+  /** The smallest and the largest value of the rounds. */
   range: [number, number]
   /** The two values behind a ratio, or the parts of an amount. */
   detail: string
 }
 
-/** Two series of rounds. Rounds with the same index ran next to each other. */
+/** Two series of rounds. Rounds with the same index ran directly after each other. */
 export interface Ratio extends Goal {
   what: string
   ours: number[]
@@ -51,7 +51,7 @@ export const buildSeriesFigure = ({ values, detail = '', ...figure }: Series): F
 
 export const judgeFigure = ({ value, better, floor, aim = floor }: Figure): Verdict => {
   if (floor === undefined || aim === undefined) return ''
-  // NaN reaches no goal, and so fails.
+  // NaN reaches no goal, so a value of NaN fails.
   const reaches = (goal: number) => (better === 'more' ? value >= goal : value <= goal)
   if (!reaches(floor)) return 'FAIL'
   return reaches(aim) ? 'aim' : 'ok'

@@ -9,7 +9,7 @@ const INTRODUCTION =
 
 const HEADINGS = ['What', 'Measured', 'Rounds', 'Floor', 'Aim', 'Reached', 'Of what']
 
-/** Writes results.md. `machine` describes what the figures depend on. */
+/** Writes results.md. `machine` describes the hardware and the settings on which the figures depend. */
 export const writeResults = async (
   options: Options,
   machine: string[],

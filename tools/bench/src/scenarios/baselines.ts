@@ -6,7 +6,7 @@ import { sendRequest } from './requests'
 
 export type Baseline = Program & { port: number }
 
-/** Starts a baseline that serves HTTP. The end of the run stops it, if the caller does not. */
+/** Starts a baseline that serves HTTP. If the caller does not stop the baseline, the end of the run does. */
 export const startBaseline = async (
   { cleanups }: Context,
   name: string,
@@ -25,10 +25,7 @@ export const startSingleProcess = (context: Context): Promise<Baseline> => {
   })
 }
 
-/**
- * Throws if the baseline's response differs from the stack's, because the baseline would not do the same
- * work.
- */
+/** Throws if the baseline's response differs from the stack's: then the two would not do the same work. */
 export const requireSameResponse = async (
   request: HttpRequest,
   port: number,

@@ -10,8 +10,8 @@ import { buildCreate, buildDelete, buildGet, buildJsonRequest, buildLargeCreate 
 import { buildAttach } from './upload'
 import { withEndpoints } from './with-endpoints'
 
-// The bystander creates few leads, because many would load the machine themselves. 13 a second for 6 s are 78
-// webhooks, so p99 is the slowest one.
+// The bystander creates few leads, so that its own leads do not load the machine. 13 leads a second for 6 s
+// cause 78 webhooks, so the p99 is the latency of the slowest webhook.
 const RATE = 13
 const SECONDS = 6
 
@@ -19,7 +19,7 @@ const SECONDS = 6
 const FLOOD = 256
 
 interface Step {
-  /** Completes "while another …". */
+  /** What the other account does. Follows "while another" in the name of the figure. */
   what: string
   connections: number
   requests: HttpRequest[]
@@ -111,8 +111,8 @@ const buildImport = (account: FilledAccount, rows: number): HttpRequest => {
   }
 }
 
-// Each step needs enough deliveries to outlast the measurement (6 s). A change of an endpoint updates some
-// 3,000 deliveries a second, and some 8,000 attempts are made a second.
+// Each step needs enough deliveries to outlast the measurement of 6 s. Changing an endpoint updates about
+// 3,000 deliveries a second, and the stack makes about 8,000 attempts a second.
 const HELD = 100_000
 const FEWER = 50_000
 const DUE = 100_000

@@ -15,7 +15,8 @@ import { runInFolder } from '../stack/run-in-folder'
 import { startStack } from '../stack/start-stack'
 
 /**
- * Measures `npm start` on an empty folder until everything serves, against PostgreSQL and nats-server alone.
+ * Measures how long `npm start` takes in an empty folder until everything serves requests. Compares this time
+ * with the start of PostgreSQL and nats-server alone.
  */
 export const measureColdStart = async ({
   options,

@@ -8,21 +8,21 @@ import { buildCreate, buildGet, buildPageRequests, PAGE_SIZE } from './requests'
 import { interleave } from './rounds'
 
 // Two sizes reveal a statement that reads the whole account: with ten times as many leads, it would run at a
-// tenth of the speed. A request should read at most 10,000 rows. --huge also shows the effect of deeper
-// indexes and of tables that exceed the caches.
+// tenth of the speed. No request should read more than 10,000 rows, however large the account is. --huge also
+// shows the effect of deeper indexes and of tables that exceed the caches.
 const SMALL = 5000
 const LARGE = 50_000
 const HUGE = 10_000_000
 
-// leads-service runs two searches of an account at once, and refuses a call that has waited for 3 s. A search
-// may take a second on a slow machine. With six connections a call waits for at most 2 s. With more, some
-// calls would be refused.
+// leads-service runs at most two searches of an account at the same time, and refuses a call that has waited
+// for 3 s. A search may take a second on a slow machine. With six connections a call waits for at most 2 s.
+// With more connections, some calls would be refused.
 const CONNECTIONS = 6
 
 /** The number of pages that a load reads. */
 const PAGES = 50
 
-// Three hundred leads of each account differ from the others. They are spread over the whole account.
+// Changes 300 leads of each account, spread evenly over the account. Filters for these leads match few rows.
 const SPREAD = `
   UPDATE leads SET status = 'sold', updated_at = created_at + interval '1 day'
   WHERE account_id = $1 AND number % ($2::bigint / 300) = 0`
@@ -37,8 +37,8 @@ const FLAT = { floor: 0.8, aim: 0.95 }
 
 const buildQuery = (query: string) => (account: FilledAccount) => [buildGet(account, `/leads?${query}`)]
 
-// Each kind of query is read in a different way: by dense numbers, by an index for one filter, by filters
-// that many leads pass, by search terms, by cursors.
+// leads-service reads each kind of query in a different way: by consecutive lead numbers, by an index for one
+// filter, by filters that many leads pass, by search terms, or by cursors.
 const KINDS: Kind[] = [
   { what: 'first pages', buildRequests: (account) => buildPageRequests(account, 1, PAGES), goals: FLAT },
   {
@@ -87,8 +87,8 @@ export const measureFind = async (context: Context): Promise<void> => {
       contenders[`${what} of ${size}`] = (seconds) =>
         load({ port: stack.port, requests, connections: CONNECTIONS, seconds })
     }
-  // A short warm-up suffices, because earlier scenarios have warmed up the services. It only has to read the
-  // pages of the tables from the disk.
+  // A short warm-up suffices, because earlier scenarios have warmed up the services. This warm-up only has to
+  // read the pages of the tables from the disk.
   const rounds = await interleave(context, contenders, { seconds: options.seconds / 2, warmUp: 1 })
   const listRates = (what: string, size: number) =>
     rounds[`${what} of ${size}`]!.map(({ perSecond }) => perSecond)
@@ -120,7 +120,7 @@ const waitUntilSearchable = async ({ leads }: Context, accounts: FilledAccount[]
     const [row] = await leads.rows<{ behind: number }>(COUNT_BEHIND, [ids])
     return row!.behind === 0
   }
-  // Ten million leads take nine minutes.
+  // The timeout allows for 10,000,000 leads, which take nine minutes.
   await poll(isSearchable, { what: 'search terms', timeoutMs: 3_600_000, everyMs: 500 })
   return (performance.now() - startedAt) / 1000
 }

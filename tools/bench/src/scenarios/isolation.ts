@@ -6,7 +6,7 @@ import { buildCreate } from './requests'
 import { withEndpoints } from './with-endpoints'
 
 // Leads a second. At this rate two slow cores stay half idle. Near saturation all webhooks wait for the
-// creates, and the ratio means nothing: at 200 leads a second it went from 0.9 to 7 within one run.
+// creates, so the ratio means nothing: at 200 leads a second it varied from 0.9 to 7 within one run.
 const RATE = 100
 
 // Ten seconds give 1,000 leads, half of them for healthy endpoints. Five of these 500 webhooks are above the
@@ -45,8 +45,8 @@ export const measureIsolation = async (context: Context): Promise<void> => {
 }
 
 /**
- * Returns the p99 of the time from the response to a create until its webhook arrives, in milliseconds, for
- * healthy endpoints only.
+ * Returns the p99 latency of the webhooks of healthy endpoints, in milliseconds. The latency is the time from
+ * the response to a create until its webhook arrives.
  */
 const measureRound = async (context: Context, kind: Kind, seconds: number): Promise<number> => {
   const { receiver, stack } = context
@@ -57,7 +57,7 @@ const measureRound = async (context: Context, kind: Kind, seconds: number): Prom
     if (index % 2 === 0) return `http://127.0.0.1:${receiver.port}/hang`
     return `http://127.0.0.1:${receiver.refusingPort}/refuse`
   }
-  // Requests with an even index are creates of healthy endpoints.
+  // Requests with an even index are creates in accounts with healthy endpoints.
   const requests = accounts
     .slice(healthy)
     .flatMap((account, index) => [buildCreate(accounts[index % healthy]!), buildCreate(account)])

@@ -14,7 +14,7 @@ export const measureMemory = async (context: Context): Promise<void> => {
   const { seconds } = options
   const account = await context.getAccountWithQuotes()
   const [writer] = await fillAccounts(leads, 1)
-  // Loads the services, so that the peak is valid when this scenario runs alone.
+  // Loads the services, so that the peak is valid even when this scenario runs alone.
   const kinds: HttpRequest[][] = [
     await buildRetrieveRequests(context, account, 500),
     [buildGet(account, '/leads?page=1')],

@@ -7,11 +7,11 @@ import { formatNumber } from '../report/figure'
 import { buildCreate, buildLargeCreate, buildRetrieveRequests } from './requests'
 import { interleave, type Round } from './rounds'
 
-/** The number of connections that keeps all services busy. */
+/** The number of connections that is enough to keep all services busy. */
 const ENOUGH = 64
 const TENFOLD = 10 * ENOUGH
 
-// Both contenders of a kind run the same code, so together they warm it up for six seconds.
+// Both contenders run the same code, so the warm-up of that code lasts six seconds in total.
 const WARM_UP_SECONDS = 3
 
 /**

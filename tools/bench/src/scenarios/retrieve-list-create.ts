@@ -17,12 +17,12 @@ interface Comparison {
   requests: HttpRequest[]
   perSecond: Goals
   cpu: Goals
-  /** The goals of the median time on one connection. Without goals, this time is not measured. */
+  /** The goals of the median response time on one connection. Without goals, this time is not measured. */
   lone?: Goals
 }
 
-// Short, because the load on 64 connections runs first and compiles most of the code that one connection
-// runs.
+// A short warm-up suffices, because the load on 64 connections runs first and compiles most of the code that
+// one connection runs.
 const LONE_WARM_UP_SECONDS = 5
 
 /** Measures requests for randomly drawn leads, with customer and quotes. */
@@ -36,7 +36,10 @@ export const measureRetrieve = async (context: Context): Promise<void> =>
     lone: { floor: 2, aim: 1.5 },
   })
 
-/** Measures pages of the whole list. The single process also finds pages by the leads' numbers. */
+/**
+ * Measures pages of the whole list. Like leads-service, the single process finds a page by the leads'
+ * numbers.
+ */
 export const measureList = async (context: Context): Promise<void> =>
   compareWithSingleProcess(context, {
     what: 'page of the list',

@@ -7,16 +7,16 @@ import { sumValues } from '../measure/statistics'
 export type Round<Result> = Result & { cpu: CpuTimes }
 
 // V8 compiles functions while they run, so the processor time of a request falls during the first 10 to 20 s
-// of load. On one connection it falls to a third. After the warm-up, the figures are those of services that
-// have run for days.
+// of load. On one connection it falls to a third. After the warm-up, the figures are like those of services
+// that have run for days.
 const WARM_UP_SECONDS = 10
 
 /** Returns how many seconds to load a contender before its measurement. */
 export const chooseWarmUp = ({ options }: Context): number => (options.quick ? 1 : WARM_UP_SECONDS)
 
 /**
- * Warms up each contender, then loads them in turn for several rounds, so that other work on the machine
- * affects all of them. Every second round runs in the reverse order.
+ * Warms up each contender, then loads the contenders in turn for several rounds, so that other work on the
+ * machine affects all of them. Every second round runs in the reverse order.
  */
 export const interleave = async <Name extends string, Result extends { requests: number }>(
   context: Context,
@@ -58,7 +58,10 @@ const QUIET_SHARE = 0.1
 const POLL_MS = 300
 const MAX_POLLS = 60
 
-/** Waits until the stack has published and stored its events and is quiet, but no longer than 60 polls. */
+/**
+ * Waits until the stack has published and stored its events and is quiet. Gives up silently after 60 polls
+ * (18 s).
+ */
 export const waitUntilQuiet = async ({ stack, leads }: Context): Promise<void> => {
   for (let polls = 0; polls < MAX_POLLS; polls++) {
     const before = await readCpu(stack)

@@ -6,18 +6,18 @@ import { startSingleProcess } from './baselines'
 import { buildCreate } from './requests'
 import { chooseWarmUp, waitUntilQuiet } from './rounds'
 
-// Search terms are the slowest work after a create: they follow 2.5 to 4.5 s later. In a load of 30 s, most
-// of this work competes with the load, as in a system that has run for days.
+// Storing search terms is the slowest work after a create: it follows 2.5 to 4.5 s later. During a load of 30
+// s, most of this work competes with creates, as in a system that has run for days.
 const SECONDS = 30
 
-// The number of leads that are stored before the load. Almost empty tables would grow by more than a tenth
-// every ten seconds, and PostgreSQL would analyze them each time. That does not happen in a system that has
-// run for days.
+// The number of leads that are stored before the load. Without them the almost empty tables would grow by
+// more than a tenth every ten seconds, and PostgreSQL would analyze them each time. Tables that have grown
+// for days are not analyzed that often.
 const STORED = 100_000
 
 /**
- * Measures creates from 64 connections until the stack has done all work that follows its responses:
- * publishing, storing and clearing events, search terms, reconciliation.
+ * Measures creates from 64 connections until the stack has done all work that follows the responses:
+ * publishing, storing and clearing events, storing search terms, and reconciliation.
  */
 export const measureSustained = async (context: Context): Promise<void> => {
   const { report, stack, leads, options } = context
@@ -46,7 +46,8 @@ export const measureSustained = async (context: Context): Promise<void> => {
     floor: 1.7,
     aim: 2.5,
   })
-  // A ratio, because machines differ in the speed of commits, and both contenders wait for commits.
+  // Reports a ratio instead of milliseconds, because both contenders wait for commits, and machines differ in
+  // the speed of commits.
   report.addRatio({
     what: `create for ${seconds} s / single process, p99`,
     ours: [ours.p99, ours.p99],

@@ -11,11 +11,11 @@ import { interleave } from './rounds'
 
 const SIZE = 5 * 1024 * 1024
 const CONNECTIONS = 32
-// Several waves, because all uploads of the first wave wait for the disk together. Later waves fall out of
-// step.
+// Several waves give a realistic figure. In the first wave all uploads wait for the disk at the same time. In
+// later waves the uploads are out of step.
 const WAVES = 6
 
-/** Measures attachments of 5 MiB, against a server that pipes the same bytes to a file. */
+/** Measures attachments of 5 MiB. Compares them with a server that pipes the same bytes to a file. */
 export const measureUpload = async (context: Context): Promise<void> => {
   const { report, stack, options } = context
   const attach = await buildAttach(context, await context.getAccountWithQuotes())
@@ -26,8 +26,8 @@ export const measureUpload = async (context: Context): Promise<void> => {
   const amount = CONNECTIONS * (options.quick ? 1 : WAVES)
   const upload = (port: number, request: HttpRequest) => (seconds: number) =>
     load({ port, requests: [request], connections: CONNECTIONS, seconds, amount })
-  // Keeps the files until the end of the run. If they were removed, writing would be cheaper, because it
-  // would reuse their memory pages.
+  // Keeps the uploaded files until the end of the run. Writing would be cheaper after a removal, because it
+  // would reuse the memory pages of the removed files.
   const rounds = await interleave(context, {
     ours: upload(stack.port, attach),
     bare: upload(bare.port, { ...attach, path: '/upload' }),

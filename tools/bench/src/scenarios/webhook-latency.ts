@@ -10,8 +10,8 @@ import { withEndpoints } from './with-endpoints'
 const RATE = 200
 
 /**
- * Measures the time from the response to a create until its webhook arrives, against a bare chain of the same
- * parts.
+ * Measures the time from the response to a create until its webhook arrives. Compares it with the time in a
+ * bare chain of the same parts.
  */
 export const measureWebhookLatency = async (context: Context): Promise<void> => {
   const { report, stack, receiver, leads, options } = context
@@ -30,7 +30,8 @@ export const measureWebhookLatency = async (context: Context): Promise<void> => 
   await withEndpoints(context, [account!], async () => {
     for (const port of [stack.port, chain.port]) await measureRound(port, chooseWarmUp(context))
     for (let round = 0; round < options.rounds; round++) {
-      // Twice the usual time, so that 16 webhooks are slower than p99.
+      // Each round takes twice the usual time. Then 16 webhooks are slower than the p99, which makes the p99
+      // stable.
       ours.push(await measureRound(stack.port, options.seconds * 2))
       baseline.push(await measureRound(chain.port, options.seconds * 2))
     }

@@ -20,7 +20,10 @@ interface Backlog {
   cpu: CpuTimes
 }
 
-/** Measures a backlog of webhooks for a quick receiver, against a loop that only signs and POSTs. */
+/**
+ * Measures how fast the stack delivers a backlog of webhooks to a quick receiver. Compares it with a loop
+ * that only signs and sends.
+ */
 export const measureWebhooks = async (context: Context): Promise<void> => {
   const { report, receiver, options, stack } = context
   const each = Math.round((options.quick ? 2000 : DELIVERIES) / ENDPOINTS)
@@ -55,8 +58,8 @@ export const measureWebhooks = async (context: Context): Promise<void> => {
 }
 
 /**
- * Returns a function that stores a backlog whose deliveries become due all at once, and waits until they have
- * arrived. The function returns the rate between the first and the last arrival.
+ * Returns a function that stores a backlog whose deliveries all become due at the same time, and waits until
+ * they have arrived. The function returns the rate between the first and the last arrival.
  */
 const createBacklogs = (context: Context, endpointIds: number[], each: number): (() => Promise<Backlog>) => {
   const { webhooks, receiver } = context
@@ -68,10 +71,11 @@ const createBacklogs = (context: Context, endpointIds: number[], each: number): 
       await fillDeliveries(context, { endpointId, count: each, status: 'pending', due })
     await vacuum(webhooks, ['events', 'deliveries'])
     if (Date.now() >= due.from) throw new Error('the backlog became due before all of it was stored')
-    // Allows for a next backlog that takes twice as long to store.
+    // Gives the next backlog twice as much time until its deliveries are due.
     aheadMs = 4000 + 2 * (Date.now() - startedAt)
     await receiver.take()
-    // Excludes the processor time of the idle stack before the deliveries are due.
+    // Starts to measure 2 s before the deliveries are due, so that the processor time excludes the earlier
+    // idle time.
     await wait(due.from - Date.now() - 2000)
     await waitUntilQuiet(context)
     const requests = endpointIds.length * each

@@ -11,7 +11,9 @@ import {
 import { readEncryptionKeys } from '@leadwire/fill'
 import type { Cleanups } from '../process/cleanups'
 
-/** The part of dev.json that the benchmark reads. `npm start` describes the running stack in this file. */
+/**
+ * The part of dev.json that the benchmark reads. `npm start` writes this file to describe the running stack.
+ */
 export interface DevFile {
   base_url: string
   assets_url: string
@@ -23,7 +25,7 @@ export interface DevFile {
 }
 
 export interface Stack {
-  /** The process that runs the others. */
+  /** The process that runs all others. */
   pid: number
   port: number
   dev: DevFile
@@ -31,9 +33,9 @@ export interface Stack {
   startedInMs: number
   /** Reads dev.json again. Process ids change when a service is restarted. */
   readDev(): Promise<DevFile>
-  /** ENCRYPTION_KEYS of the services. */
+  /** The setting ENCRYPTION_KEYS of the services. */
   encryptionKeys: string
-  /** Returns the address of a database, for a superuser. */
+  /** Returns the connection string of a database, for a superuser. */
   databaseUrl(name: string): string
   /** The last 20 log lines that are more serious than INFO. */
   lastWarnings: string[]
@@ -48,7 +50,7 @@ export const startStack = async ({
 }: {
   cleanups: Cleanups
   folder: string
-  /** Starts the stack with `npm start`, including the checks before the start. */
+  /** Whether to run `npm start` itself, which includes the checks before the start. */
   throughNpm?: boolean
   env?: Record<string, string>
 }): Promise<Stack> => {
@@ -65,7 +67,7 @@ export const startStack = async ({
     stopTimeoutMs: 40_000,
     env: {
       ...process.env,
-      // This variable of npm lets the stack stop when its parent, this process, is killed.
+      // With this variable of npm, the stack stops when its parent (this process) is killed.
       npm_lifecycle_event: 'start',
       LEADWIRE_DATA: data,
       PORT: String(port),

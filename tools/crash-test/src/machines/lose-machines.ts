@@ -44,7 +44,7 @@ const shuffle = <T>(items: T[], chance: Chance): T[] =>
 /**
  * Loses one machine of each kind for good, one after the other in random order, until the deadline. Returns
  * the hazards after everything is ready again.
- * @throws an error if the other machines are not ready in time, or if a service ends without being lost
+ * @throws an error if the remaining machines are not ready in time, or if one of the remaining services ends
  */
 export const loseMachines = async (
   machines: Machines,
@@ -64,7 +64,7 @@ export const loseMachines = async (
     hazards.push({ what: 'lost', process, from, until: Date.now() })
   }
   await pause(Math.max(0, deadline - Date.now()))
-  // One of the two copies of each service was lost.
+  // One of the two copies of each service was lost, so exactly half of them must still run.
   if (listRunning().length !== machines.services.length / 2) throw new Error('a service ended unexpectedly')
   return hazards
 }

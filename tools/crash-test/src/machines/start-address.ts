@@ -24,9 +24,9 @@ const pipeBothWays = ({ client, server }: Connection): void => {
 }
 
 /**
- * Starts a TCP proxy. It stands for a load balancer, or for an address that moves from machine to machine.
- * Connections go to the servers in turn, and skip servers that refuse them. If there are no servers, the
- * proxy accepts connections and stays silent.
+ * Starts a TCP proxy, which stands in for a load balancer or for an address that moves from machine to
+ * machine. The proxy connects to the servers in turn, and skips servers that refuse the connection. After
+ * `vanish` it still accepts connections, but sends no data.
  */
 export const startAddress = async (ports: number[]) => {
   let servers = ports
@@ -62,7 +62,7 @@ export const startAddress = async (ports: number[]) => {
   await new Promise<void>((listening) => listener.listen(0, '127.0.0.1', listening))
   return {
     port: (listener.address() as AddressInfo).port,
-    /** Sends new connections to these servers. */
+    /** Connects new clients to these servers. */
     moveTo: (ports: number[]): void => {
       servers = ports
     },

@@ -78,7 +78,7 @@ export type Machines = Awaited<ReturnType<typeof startMachines>>
 export const startMachines = async (options: Options) => {
   requireBuilt()
   const folder = await mkdtemp(join(tmpdir(), 'leadwire-machines-'))
-  // When root runs the test, PostgreSQL runs as another user, who must be able to enter.
+  // When root runs the test, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(folder, 0o711)
   const lastLines: string[] = []
   const onLine = (line: string) => {

@@ -7,8 +7,8 @@ import { startAddress } from './start-address'
 const SERVERS = 4
 
 /**
- * Starts MinIO servers behind one address. Each file is spread over all servers, and half of the servers
- * suffice to read it.
+ * Starts MinIO servers behind one address. MinIO spreads each file over all servers, and can read a file from
+ * half of them.
  */
 export const startMinioCluster = async ({ data, onLine, onStop }: Place) => {
   const binary = await findMinio(process.env)

@@ -7,7 +7,7 @@ const PASSWORD = 'leadwire-on-loopback'
 
 interface Cluster {
   leader?: string
-  /** The other servers that keep the stream. */
+  /** The servers with a copy of the stream, apart from the leader. */
   replicas?: unknown[]
 }
 

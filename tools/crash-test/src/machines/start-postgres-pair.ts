@@ -17,9 +17,9 @@ import { Client } from 'pg'
 import { loseMachine, type Place } from './machine'
 import { startAddress } from './start-address'
 
-/** How far an asynchronous standby lags behind when the primary is lost. */
+/** How far the asynchronous standby is behind the primary when the primary is lost. */
 const LAG_MS = 2000
-/** How long an operator takes to notice the loss of the primary. */
+/** How long it takes until the loss of the primary is noticed. */
 const DETECTION_MS = 5000
 
 const query = async (port: number, text: string): Promise<Record<string, unknown>[]> => {

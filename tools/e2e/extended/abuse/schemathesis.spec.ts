@@ -93,7 +93,8 @@ const countRequests = async () => {
 const expectNoErrors = () =>
   expect(stage.system.logs().filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
 
-// Has a run of its own. Ids are small numbers, so any other run would sooner or later revoke its own token.
+// This operation has a separate run. Ids are small numbers, so any other run would sooner or later send the
+// id of its own token and revoke it.
 const REVOKE = 'revokeToken'
 
 const RECORDS = [
@@ -134,7 +135,7 @@ const writeConfig = async (tenant: Tenant): Promise<string> => {
   })
   const from = async (path: string) => {
     const { id } = await make(`/leads/${reference}/${path}`, { ...DATED, user_id: user })
-    // Includes the ids of records that the run will create.
+    // Adds the next 19 ids, for records that the run will create.
     return Array.from({ length: 20 }, (_, more) => id + more)
   }
   const anywhere = {

@@ -22,7 +22,7 @@ export const field = (name: string, value: string | Buffer): RawPart => ({
   value,
 })
 
-/** Builds a file part. `fileName` is the parameter as the header has it, including quotes. */
+/** Builds a file part. Writes `fileName` into the header unchanged, so `fileName` must include its quotes. */
 export const file = (value: string | Buffer, fileName = '"plan.txt"', name = 'file'): RawPart => ({
   headers: [
     `Content-Disposition: form-data; name="${name}"; filename=${fileName}`,

@@ -97,7 +97,7 @@ const createEndpoint: Operation = {
   name: 'a webhook endpoint',
   method: 'POST',
   path: () => '/manage/webhook-endpoints',
-  // Disabled, so that the leads of these specs cause no deliveries to it.
+  // The endpoint is disabled, so that the leads of these specs cause no deliveries to it.
   body: () => ({
     url: 'https://hooks.example/leads',
     description: 'CRM',

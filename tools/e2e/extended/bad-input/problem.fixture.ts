@@ -15,7 +15,7 @@ const TITLES: Record<number, string> = {
   431: 'Request Header Fields Too Large',
 }
 
-// Stack traces, SQL, source locations, and names of internal components.
+// Matches stack traces, SQL, source locations, and names of internal components.
 const INSIDES =
   /\bat (\S+ \()?\S*[:/]\d+:\d+|node_modules|\.[jt]s\b|\b(select|insert|update|delete) .*\b(from|into|set|where)\b|violates|constraint|syntax error|(leads|files|webhook)-service|grpc|protobuf|fastify|busboy|undici|\bajv\b|postgres|\[object |\bundefined\b|\bNaN\b/i
 const CODES = /\b(FST|HPE|ERR)_|\bE[A-Z]{5,}\b/

@@ -52,7 +52,8 @@ export const exchange = async (
       closed = true
       finish()
     })
-    // The server may close the connection while the client still writes. Responses before the error count.
+    // Ignores errors, because the server may close the connection while the client still writes. Responses
+    // that arrived before the error are returned.
     socket.on('error', () => undefined)
   })
   void write(socket, [pieces].flat())

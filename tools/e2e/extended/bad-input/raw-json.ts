@@ -6,7 +6,7 @@ export const rawJson = (text: string): RawJson => ({ rawJson: text })
 const isRaw = (value: unknown): value is RawJson =>
   typeof value === 'object' && value !== null && 'rawJson' in value
 
-/** Renders a value that contains raw pieces as JSON. */
+/** Renders JSON from a value that may contain raw pieces. */
 export const toJson = (value: unknown): string => {
   const pieces: string[] = []
   const json = JSON.stringify(value, (_key, member: unknown) =>

@@ -60,7 +60,7 @@ test.each([
   const [lead, ...others] = parse(text, { columns: true }) as Record<string, string>[]
   expect(lead).toMatchObject({ name, description: cell })
   expect(others).toEqual([])
-  // Some readers treat each line as a row, even inside quotes.
+  // Some programs treat each line as a row, even inside quotes, so no line may start like a formula.
   for (const line of text.split(/[\r\n]+/)) expect(line).not.toMatch(/^[=+\-@\t＝＋－＠]/)
 })
 

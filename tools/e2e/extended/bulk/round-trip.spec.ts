@@ -2,7 +2,7 @@ import { createImports } from '../../support/imports'
 import { PNG } from '../../support/samples'
 import { joinStage, LEAD, type SharedStage, type Tenant } from '../../support/stage'
 
-// A text, because a JavaScript object would move the numeric keys to the front.
+// This JSON is a text, because a JavaScript object would move the numeric keys to the front.
 const OPTIONS = '{"width":1200,"10":"ten","2":"=1+1","depth":70.50,"glass":"\\u0043lear"}'
 
 const LEADS = [

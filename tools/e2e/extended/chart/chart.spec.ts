@@ -42,7 +42,10 @@ const SECRETS: Record<string, string> = {
   WEBHOOK_PROXY: 'http://user:password@proxy:3128',
 }
 
-/** Secrets that few installations have. They come from extraEnv, and values.yaml has no key for them. */
+/**
+ * Secrets that few installations need. An installation sets them with extraEnv, because values.yaml has no
+ * key for them.
+ */
 const BY_EXTRA_ENV = ['DATABASE_PASSWORD', 'NATS_CREDENTIALS', 'NATS_NKEY', 'OTEL_EXPORTER_OTLP_HEADERS']
 
 const of = (manifests: Manifest[], kind: string): Manifest[] => manifests.filter((one) => one.kind === kind)
@@ -65,7 +68,8 @@ suite.each(SIZES)('the chart with values-%s.yaml', (size) => {
   conform('conforms to the schemas of Kubernetes, without unknown fields', () => {
     const { binary } = validator as { binary: string }
     expect(schemaErrors(binary, manifests)).toEqual([])
-    // YAML would read the release name 2026 as a number, and Kubernetes requires hosts in lower case.
+    // Tries a release name and a host that the chart must convert. YAML would read the unquoted name 2026 as
+    // a number, and Kubernetes requires hosts in lower case.
     const others = render(
       helm,
       [...buildOptions(size), '--set', 'publicUrl=https://Leads.Example.com'],
@@ -95,7 +99,7 @@ suite.each(SIZES)('the chart with values-%s.yaml', (size) => {
   test('each pod has a network policy, and only webhook-service may connect outside the cluster', () => {
     const policies = of(manifests, 'NetworkPolicy')
     const expected = readYaml(join(CHART, `values-${size}.yaml`)).networkPolicy
-    // Managed stores are in the private network, so their addresses do not count as outside.
+    // Managed stores are in the private network, so services may connect to their addresses.
     const stores = [expected.postgresql, expected.s3].flatMap(({ to }) =>
       to.map(({ ipBlock }: Manifest) => ipBlock?.cidr),
     )
@@ -276,7 +280,8 @@ suite('the chart', () => {
       const config = require(join(ROOT, 'apps', name, 'src/config'))[reader]({ ...data, ...SECRETS })
       const missing = Object.keys(config).filter((setting) => !(setting in offered))
       const others = missing.filter((setting) => !BY_EXTRA_ENV.includes(setting))
-      // Calls between services are always authenticated. Only `npm start` sets READY_MARKER.
+      // The chart does not offer SERVICE_AUTH, because calls between services are always authenticated. It
+      // does not offer READY_MARKER, because only `npm start` sets it.
       const wanted = name === 'gateway' ? ['READY_MARKER', 'SERVICE_AUTH'] : ['SERVICE_AUTH']
       expect([name, others]).toEqual([name, wanted])
     }

@@ -4,7 +4,8 @@ import { Client } from 'pg'
 import { inReadme } from './readme.fixture'
 import { HELM, readYaml } from './render.fixture'
 
-// Starts a separate server, because the statements change who may connect to its database `postgres`.
+// Starts a separate server, because the statements under test change who may connect to the database
+// `postgres`.
 let server: TestPostgres
 let admin: Client
 beforeAll(async () => {

@@ -66,7 +66,7 @@ const extras = (mark: string) => ({
 })
 type Extras = Partial<ReturnType<typeof extras>>
 
-/** Reads the extras of a pod where Kubernetes would find them. */
+/** Reads a pod's extras from the fields in which Kubernetes looks for them. */
 const readExtras = ({ metadata, spec }: Manifest): Extras => {
   const [own, ...others] = spec.containers
   return {
@@ -258,7 +258,7 @@ suite('helm test', () => {
   afterAll(() => stage?.stop())
 
   const { metadata, spec } = helm ? named(renderWith({}), 'Pod', 'test') : { metadata: {}, spec: {} }
-  /** Runs the pod's command with the addresses of the stage instead of those of the Service. */
+  /** Runs the pod's command with the addresses of the stage instead of the addresses of the Service. */
   const run = async (addresses: Record<string, string>) => {
     const [{ args, env }] = spec.containers
     const given = Object.fromEntries(env.map((one: Manifest) => [one.name, addresses[one.value]]))

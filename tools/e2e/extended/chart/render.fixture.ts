@@ -29,7 +29,7 @@ export const buildOptions = (size: string, without = '-'): string[] => [
   ...NEEDED.filter((value) => !value.startsWith(without)).flatMap((value) => ['--set', value]),
 ]
 
-/** Runs helm and returns its output. Throws with its error message. */
+/** Runs helm and returns its output. If helm fails, throws an error with helm's message. */
 export const runHelm = (helm: string, args: string[]): string =>
   execFileSync(helm, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 16 * 2 ** 20 })
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { type Child, startChild, whenReady } from '@leadwire/embedded'
 import { cacheDirectory, freePort } from '@leadwire/test-kit'
 
-/** The folder into which `tools/e2e/install-kubernetes.sh` installs. */
+/** The folder into which `tools/e2e/install-kubernetes.sh` installs its programs. */
 const PROGRAMS = join(cacheDirectory(process.env), 'kubernetes')
 const STAGES = join(PROGRAMS, 'stages')
 const TOKEN = 'a-token-for-these-specs'
@@ -17,9 +17,9 @@ export type Cluster = {
   kubeconfig: string
   /** The API server: its port, the file of its certificate, and a token of an administrator. */
   server: { port: number; caFile: string; token: string }
-  /** Runs kubectl and returns its output. Throws with its error message. */
+  /** Runs kubectl and returns its output. If kubectl fails, throws an error with its message. */
   kubectl(args: string[], input?: string): Promise<string>
-  /** Starts a program from PROGRAMS or from PATH. `stop` also stops this program. */
+  /** Starts a program from PROGRAMS or from PATH. The cluster's `stop` also stops this program. */
   start(name: string, args: string[], env?: Record<string, string>): Promise<Child>
   /** Calls `onLine` with each line of kubectl's output until the returned function is called. */
   watch(args: string[], onLine: (line: string) => void): Promise<() => Promise<unknown>>
@@ -29,7 +29,7 @@ export type Cluster = {
 export const isKubernetesInstalled = (): boolean => existsSync(STAGES)
 
 const runFile = promisify(execFile)
-/** Runs a program to its end. Throws with its error message. */
+/** Runs a program to its end. If the program fails, throws an error with its message. */
 export const run = (program: string, args: string[], input = '') => {
   const running = runFile(program, args, { maxBuffer: 64 * 2 ** 20 })
   running.child.stdin!.end(input)

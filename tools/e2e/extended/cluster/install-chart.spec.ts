@@ -89,7 +89,7 @@ suite('the chart on a cluster', () => {
     await expect(kubectl(size, args, open)).rejects.toThrow(/violates PodSecurity "restricted:latest"/)
   })
 
-  // Only the schema is checked, because the operator does not run here.
+  // Checks only the schema, because the operator does not run in this cluster.
   test.each([
     'small',
     'medium',
@@ -136,7 +136,7 @@ suite('the chart on a cluster', () => {
     expect(await copies()).toBe('2')
   })
 
-  // Tests no scaling beyond the minimum, because nothing measures CPU here.
+  // Does not test scaling beyond the minimum, because nothing measures CPU in this cluster.
   test('a scaler finds its Deployment, and raises the one initial copy to the minimum', async () => {
     const scaler = 'horizontalpodautoscaler/leadwire-gateway'
     await kubectl('medium', ['wait', scaler, '--for=condition=AbleToScale', '--timeout=60s'])

@@ -12,8 +12,8 @@ export async function makeNamespace({ kubectl }: Cluster, name: string): Promise
 }
 
 /**
- * Runs helm and returns its stderr, which has the warnings. If helm fails, throws an error with its message
- * and its stdout, for example the log of `helm test`.
+ * Runs helm and returns its stderr, which has the warnings. If helm fails, throws an error with helm's
+ * message and its stdout. The stdout may have the log of `helm test`, for example.
  */
 export async function helmIn(
   helm: string,

@@ -57,7 +57,9 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-/** Runs `leadwire account …` and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs `leadwire account …` and returns its output. If it fails, rejects with an error that has its `stderr`.
+ */
 const account = async (command: string, id: number, ...args: string[]) => {
   const line = [MAIN, 'account', command, '--account', String(id), ...args, '--json']
   const { stdout } = await promisify(execFile)(process.execPath, line, { env })
@@ -123,7 +125,7 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   await expect(account('delete', id, '--confirm', 'Kept')).rejects.toMatchObject({
     stderr: expect.stringContaining('name: The name must match the name of the account'),
   })
-  // This import runs while the account is deleted.
+  // Starts an import, which still runs when the account is deleted.
   expect((await ask('POST', '/manage/imports', FILE)).status).toBe(202)
   await eventually(async () => expect(await columnsWith(leads, texts)).toContain('public.imports.columns'))
   const running = await account('delete', id, '--confirm', 'unmistakable Ltd')

@@ -36,7 +36,9 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-/** Runs a command and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs a command and returns its output. If the command fails, rejects with an error that has its `stderr`.
+ */
 const leadwire = async (...args: string[]) => {
   const findGrpc = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   const env = {

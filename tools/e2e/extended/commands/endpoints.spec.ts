@@ -16,7 +16,10 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-/** Runs `leadwire endpoints …` and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs `leadwire endpoints …` and returns its output. If it fails, rejects with an error that has its
+ * `stderr`.
+ */
 const endpoints = async (command: string, ...args: string[]) => {
   const findGrpc = (wanted: string) => system.services.find(({ service }) => service === wanted)!.grpc!
   const env = {

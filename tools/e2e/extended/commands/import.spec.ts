@@ -44,7 +44,7 @@ test('leads are imported from a file, the import is watched again, and the leads
   const headers = { authorization: `Bearer ${system.token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'Exports', scopes: ['manage:read'] })
   const made = await fetch(`${system.baseUrl}/manage/tokens`, { method: 'POST', headers, body })
-  // This token may not read the list of leads.
+  // Exports with a token that may not read the list of leads.
   await leadwireAs(((await made.json()) as { data: { token: string } }).data.token, 'export', exported)
   const names = (text: string) =>
     text

@@ -9,7 +9,7 @@ const UNKNOWN = '999999'
 const FORM = ['tokens', 'create', '--name', 'Z', '--publishable']
 const ORIGIN = ['--origin', 'https://a.example']
 
-// Sets the title of a terminal, clears the terminal, and reverses the direction of text.
+// This text would set the title of a terminal, clear the terminal, and reverse the direction of text.
 const RAW = '\u001b]0;title\u0007\u009b2J\u202eZoë\u2066 👩\u{200d}🔧'
 const SHOWN = '\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{202e}Zoë\\u{2066} 👩\u{200d}🔧'
 const UNSAFE = /(?!\n|\u200d)[\p{Cc}\p{Cf}]/u
@@ -33,7 +33,9 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-/** Runs a command and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs a command and returns its output. If the command fails, rejects with an error that has its `stderr`.
+ */
 const leadwire = async (...args: string[]) =>
   (await promisify(execFile)(process.execPath, [MAIN, ...args], { env, timeout: 30_000 })).stdout
 
@@ -54,7 +56,7 @@ const create = async (path: string, json: object) => {
   return ((await response.json()) as { data: { id: number } }).data
 }
 
-/** Stores a text unchanged, as earlier releases did. */
+/** Runs an update that stores RAW unchanged, as earlier releases stored such texts. */
 const storeRaw = async ({ url }: TestDatabase, update: string) => {
   const client = new Client({ connectionString: url })
   await client.connect()

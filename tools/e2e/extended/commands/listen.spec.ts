@@ -167,7 +167,7 @@ it('begins with the given sequence, and selects the given types', async () => {
     eventually(async () => expect((await call('GET', '/manage/events', { token })).data).toHaveLength(count))
   const first = await createLead('first', token)
   await call('PATCH', `/leads/${first}`, { token, json: { value: 5 } })
-  // Waits for these events, because events of different leads may be stored in another order.
+  // Waits for the events of the first lead, because events of different leads may be stored in any order.
   await logged(2)
   const second = await createLead('second', token)
   await logged(3)

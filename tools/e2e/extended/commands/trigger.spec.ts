@@ -36,7 +36,9 @@ afterAll(async () => {
   await receiver?.stop()
 })
 
-/** Runs the command and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs the command and returns its output. If the command fails, rejects with an error that has its `stderr`.
+ */
 const trigger = async (event: string, token = system.token) => {
   const env = { ...process.env, LEADWIRE_URL: system.baseUrl, LEADWIRE_TOKEN: token }
   return (await promisify(execFile)(process.execPath, [MAIN, 'trigger', event, '--json'], { env })).stdout

@@ -20,7 +20,9 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-/** Runs `leadwire users …` and returns its output. Rejects with its `stderr` if it fails. */
+/**
+ * Runs `leadwire users …` and returns its output. If it fails, rejects with an error that has its `stderr`.
+ */
 const users = async (...args: string[]) => {
   const account = ['--account', String(system.account.id)]
   const command = [MAIN, 'users', ...args, ...account, '--json']

@@ -5,8 +5,8 @@ import { fetchOpenApi, listRoutes, type Route } from '../../support/openapi'
 import { joinStage, type SharedStage, type Tenant } from '../../support/stage'
 
 /**
- * The operations that a token for one endpoint may use, in addition to all operations on its endpoint except
- * CLOSED_TO_ENDPOINT.
+ * The operations that a token for one endpoint may use in addition to those on the endpoint itself.
+ * CLOSED_TO_ENDPOINT lists the operations on the endpoint that the token may not use.
  */
 const OPEN_TO_ENDPOINT = [
   'GET /token',
@@ -38,19 +38,24 @@ beforeAll(async () => {
 })
 afterAll(() => stage.stop())
 
-/** Fills the parameters of a path. A parameter without a value names a record that does not exist. */
+/**
+ * Fills the parameters of a path. A parameter that `given` lacks gets the id of a record that does not exist.
+ */
 const filled = (path: string, given: Record<string, string | number> = {}) =>
   path.replace(/\{(\w+)\}/g, (_, name: string) =>
     String(given[name] ?? (name === 'reference' ? randomUUID() : 999_999_999)),
   )
 
-/** Returns the expected status of a request with the token for a record of another endpoint. */
+/** Returns the status that a request for a record of another endpoint should get. */
 const expectStatus = ({ name, path }: { name: string; path: string }) => {
   if (!isOpenToEndpoint(name)) return 403
   return path.includes('{') ? 404 : 200
 }
 
-/** Returns `open` or `closed`, or an unexpected status. */
+/**
+ * Returns whether a status shows that the route is `open` or `closed` to the token. Returns any other status
+ * unchanged.
+ */
 const classifyAccess = (path: string, status: number) => {
   if (status === 403) return 'closed'
   // A path with any parameter except `{id}` names a record that does not exist, so an open route returns 404.
@@ -86,7 +91,10 @@ describe('a token for one endpoint', () => {
     token = (await tenant.newToken(fields)).token
   })
 
-  /** Sends a request with the ids of one side, also in the query if the operation has `endpoint_id`. */
+  /**
+   * Sends a request with the id of one side's endpoint or delivery. If the operation has the query parameter
+   * `endpoint_id`, sends the id of the endpoint there, too.
+   */
   const ask = (route: Route, { endpoint, delivery }: Side) => {
     const id = route.path.startsWith('/manage/deliveries') ? delivery : endpoint
     const names = (route.operation.parameters ?? []).filter((one) => one['in'] === 'query')

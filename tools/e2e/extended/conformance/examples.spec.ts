@@ -12,7 +12,10 @@ afterAll(() => stage.stop())
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
-/** The ids of the records that placeholders in paths and bodies name. A new account has no such records. */
+/**
+ * The ids of an account's records. They fill the paths and bodies of examples, because a new account lacks
+ * the records that the examples name.
+ */
 type Ids = {
   reference: string
   userId: number

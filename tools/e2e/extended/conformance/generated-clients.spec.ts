@@ -30,15 +30,16 @@ beforeAll(async () => {
   await mkdir(join(folder, 'out'))
   const document = await tenant.client.request('GET', '/openapi.json', { token: '' })
   await writeFile(join(folder, 'out/openapi.json'), document.text)
-  // Reuses a complete installation. An older installation lacks ky, the latest addition to package.json.
+  // Reuses an installation that has ky, the package that was added to package.json last. An installation
+  // without ky is outdated or incomplete.
   if (existsSync(join(folder, 'node_modules/ky'))) return
   await run('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], { cwd: folder })
 })
 afterAll(() => stage.stop())
 
 const inFolder = (program: string, args: string[], env: NodeJS.ProcessEnv = {}) =>
-  // openapi-generator-cli reads its version from openapitools.json in PWD, and uses the newest version
-  // otherwise.
+  // Sets PWD, because openapi-generator-cli reads its version from openapitools.json in PWD. Without this
+  // file, it would use the newest version.
   run(program, args, {
     cwd: folder,
     env: { ...process.env, PWD: folder, ...env },
@@ -198,7 +199,10 @@ testWhere(hasPhp, 'java, or no php with guzzle')('a PHP client of openapi-genera
   await succeeds('php', ['use-client.php'])
 })
 
-/** Runs the README's walkthrough with an HTTP library, and checks the name of the attached file. */
+/**
+ * Runs a program that follows the README's walkthrough with an HTTP library. Checks the name of the attached
+ * file.
+ */
 const walks = async (program: string, args: string[], env: NodeJS.ProcessEnv = {}) => {
   const { account, reference } = await succeeds(program, args, env)
   const path = `/leads/${reference}/attachments`

@@ -59,7 +59,7 @@ describe('another request with a used key gets 422', () => {
   })
 })
 
-/** Starts an upload without its last bytes. The caller completes the upload with `body.end(rest)`. */
+/** Starts an upload and holds back its last bytes. The caller completes the upload with `body.end(rest)`. */
 const startUpload = (path: string, headers: Record<string, string>) => {
   const bytes = multipartBody(parts(), 'b')
   const body = new PassThrough()

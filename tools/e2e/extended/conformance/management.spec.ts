@@ -123,7 +123,7 @@ test('webhook endpoints: created with a secret that is shown once, listed, chang
 
   expect(await tenant.send('DELETE', path)).toMatchObject({ id: record.id })
   for (const method of ['GET', 'DELETE']) expect((await tenant.client.request(method, path)).status).toBe(404)
-  // A missing endpoint takes precedence over the errors of a body.
+  // The response is 404 for a missing endpoint, even if the body is also invalid.
   const invalid = { json: { url: 'x', overlap: 'x', since: 'x' } }
   for (const [method, address] of [
     ['PATCH', path],

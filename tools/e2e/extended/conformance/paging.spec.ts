@@ -118,7 +118,7 @@ describe('with 21 leads', () => {
       }
       return seen
     }
-    // Search terms are stored shortly after the commit.
+    // Retries, because search terms are stored only shortly after the commit.
     await eventually(async () => expect(new Set(await walk()).size).toBe(21))
     expect(await walk()).toHaveLength(21)
   })

@@ -35,7 +35,7 @@ describeConsole('deliveries in the console', start, (world) => {
   }
 
   test('a webhook can be copied as a curl command that the receiver accepts', async () => {
-    // The secret has no padding: 16 bytes need 22 characters of base64.
+    // Removes the padding from the base64 of the secret: 16 bytes need only 22 of the 24 characters.
     const secret = `whsec_${randomBytes(16).toString('base64').slice(0, 22)}`
     const { receiver } = await world.tenant.listen({ secret })
     await world.tenant.createLead({ name: "Bay 'window' $HOME" })

@@ -48,7 +48,8 @@ describeConsole('endpoints in the console', start, (world) => {
     await button('Disable').click()
     await dialog.getByRole('button', { name: 'Disable' }).click()
     await heading('CRM Disabled').waitFor()
-    // These buttons are hidden: a test would only be held, and the API would refuse a recovery.
+    // A disabled endpoint has neither button: the delivery of a test would only be held, and the API would
+    // refuse a recovery.
     for (const name of ['Send a test', 'Retry failed deliveries']) expect(await button(name).count()).toBe(0)
     await world.tenant.createLead()
     await row('Paused (held)').waitFor()

@@ -110,7 +110,8 @@ describeConsole('leads and the account in the console', start, (world) => {
   })
 
   test('without https a file can be attached, and no copy button is shown', async () => {
-    // Chromium omits these functions on pages without https, except on loopback.
+    // Removes the functions that Chromium omits on pages without https. Chromium offers them here, because
+    // the page is on loopback.
     await world.page.addInitScript(
       `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
     )

@@ -86,7 +86,7 @@ const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => 
   }
 }
 
-/** The output that a reader of each guide sees. */
+/** What the output of each guide's commands must contain. */
 const SEEN: Record<string, RegExp[]> = {
   'first-lead': [
     /"name":"Kitchen windows"/,
@@ -129,7 +129,9 @@ const SEEN: Record<string, RegExp[]> = {
   ],
 }
 
-/** This guide has only functions, which the specs of libs/webhook-receiver run. */
+/**
+ * Guides without commands. Their code consists of functions, which the specs of libs/webhook-receiver run.
+ */
 const READ_ONLY = ['receiving-webhooks']
 
 test('every guide has a test', async () => {

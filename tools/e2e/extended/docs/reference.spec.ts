@@ -24,7 +24,7 @@ suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) =>
   let tenant: Tenant
   let tab: Tab
   let page: Page
-  /** The address that the reader uses. */
+  /** The address at which the reader opens the reference. */
   let base: string
 
   beforeEach(async () => {
@@ -63,7 +63,7 @@ suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) =>
   test('it has our name, and not the name of its generator', async () => {
     await open()
     expect(await page.title()).toBe('Leadwire reference')
-    // innerText does not include the shadow root.
+    // Reads the text of the shadow root separately, because innerText does not include it.
     const text = await page.evaluate("document.querySelector('openapi-explorer').shadowRoot.textContent")
     expect(text).toContain('Create a lead')
     expect(`${text} ${await page.locator('body').innerText()}`).not.toMatch(

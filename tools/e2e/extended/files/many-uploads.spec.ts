@@ -20,7 +20,7 @@ const readPeak = async (name: string) => {
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) / 1024
 }
 
-// Only Linux has /proc.
+// Skips the spec on other systems, because only Linux has /proc.
 const testOnLinux = process.platform === 'linux' ? test : test.skip
 
 testOnLinux(

@@ -35,7 +35,7 @@ const leave = async (collection: string, ageMs: number) => {
   return name
 }
 
-// Restarts leads-service, because it deletes stored files without a record when it starts.
+// Restarts leads-service, which deletes stored files without a record when it starts.
 const deleteUnnamed = () => stage.system.restart('leads-service')
 
 test('stored files without a record are deleted after an hour; younger files and files with a record stay', async () => {

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path'
 
 const DEPLOY = resolve(__dirname, '../../../../deploy')
 
-// Replaces docker: prints an archive as PostgreSQL would, and lets either step of a backup fail.
+// This script replaces docker. It prints an archive as PostgreSQL would, and can let each of the two steps of
+// a backup fail.
 const DOCKER = `#!/bin/sh
 echo "$*" >>"$CALLS"
 case "$*" in

@@ -28,7 +28,7 @@ const sql = async (text: string, values: unknown[] = []) => {
 const list = async () =>
   (await tenant.client.request<{ data: { event_id: string }[] }>('GET', '/manage/notifications')).json.data
 
-/** Restarts leads-service, because it looks for contacts to notify when it starts. */
+/** Restarts leads-service, which searches for contacts to notify when it starts. */
 const runNextRound = async () => {
   const { name } = stage.system.services.find(({ service }) => service === 'leads-service')!
   await stage.system.restart(name)

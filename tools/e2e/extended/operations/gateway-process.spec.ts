@@ -7,7 +7,10 @@ beforeEach(async () => {
 })
 afterEach(() => system.stop())
 
-/** Resolves to the status if the whole response arrived, and otherwise to `aborted` or the error code. */
+/**
+ * Requests the lead statuses. Resolves to the status of the response if the whole response arrived. Otherwise
+ * resolves to `aborted` or the error code.
+ */
 const statuses = (agent: Agent) =>
   new Promise<number | string>((resolve) => {
     const headers = { authorization: `Bearer ${system.token}` }

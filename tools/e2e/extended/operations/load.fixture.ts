@@ -11,7 +11,10 @@ export type Failure = { status: number | 'unreachable'; body: string }
 export type Load = {
   /** The references of the accepted leads. */
   accepted: string[]
-  /** The other responses with their bodies. A request without a response is `unreachable`, with its error. */
+  /**
+   * The failed requests, with the bodies of their responses. A request without a response has the status
+   * `unreachable`, and its error as the body.
+   */
   failures: Failure[]
   /** Waits until `count` more leads are accepted. */
   moves(count: number): Promise<void>

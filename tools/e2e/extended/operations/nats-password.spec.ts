@@ -42,7 +42,7 @@ const ofChart = (): Secrets => {
   const readSecret = (name: string) => secrets.find(({ metadata }) => metadata.name === name).stringData
   const values = parse(readFileSync(join(DEPLOY, 'helm/stores/nats-small.yaml'), 'utf8'))
   const { user, password } = values.config.merge.authorization
-  // The chart of NATS removes the marks `<<` and `>>`.
+  // Removes the marks `<<` and `>>`, as the chart of NATS does.
   const reference = /^<< (.*) >>$/.exec(password)![1]
   return {
     authorization: `authorization { user: ${user}, password: ${reference} }`,

@@ -65,7 +65,8 @@ describe('settings', () => {
   }
   const [plain, tls] = ['deploy/compose.yaml', 'deploy/compose.tls.yaml'].map(compose)
   // The settings that compose does not pass on. The image or `npm start` sets some of these settings. The
-  // others select another way to authenticate with the stores, which compose runs itself.
+  // others select another way to authenticate with the stores. Compose needs no other way, because it runs
+  // the stores itself.
   const notInCompose = [
     ...[...read('deploy/Dockerfile').matchAll(/\b([A-Z_]+)=/g)].map(([, name]) => name!),
     'SERVICE_AUTH',

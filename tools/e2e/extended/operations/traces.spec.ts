@@ -26,7 +26,10 @@ afterAll(async () => {
   await collector.stop()
 })
 
-/** Creates the headers of a caller that records its trace, and functions that wait for the trace's spans. */
+/**
+ * Creates the headers of a caller whose trace is recorded, and functions that wait for the spans of this
+ * trace.
+ */
 const newTrace = () => {
   const id = randomBytes(16).toString('hex')
   const spans = () => collector.spans.filter(({ traceId }) => traceId === id)

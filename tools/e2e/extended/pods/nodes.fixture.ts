@@ -15,8 +15,8 @@ export const RECEIVER = '10.0.0.30'
 export const OUTSIDE = '203.0.113.1'
 
 /**
- * Starts two nodes that run containers, each with a kubelet and a containerd, in a zone of its own. The nodes
- * share one kube-proxy, one network policy agent and one CoreDNS.
+ * Starts two nodes that run containers. Each node is in a separate zone and has its own kubelet and
+ * containerd. The nodes share one kube-proxy, one network policy agent and one CoreDNS.
  */
 export async function startNodes(cluster: Cluster): Promise<void> {
   const { kubeconfig, start, kubectl } = cluster
@@ -28,7 +28,7 @@ export async function startNodes(cluster: Cluster): Promise<void> {
     '--hostname-override=node-1',
     '--proxy-mode=iptables',
     '--cluster-cidr=10.244.0.0/16',
-    // 0 keeps the machine's values, which a network namespace cannot change.
+    // Each 0 keeps the machine's value, because a network namespace cannot change these values.
     '--conntrack-max-per-core=0',
     '--conntrack-tcp-timeout-established=0s',
     '--conntrack-tcp-timeout-close-wait=0s',
@@ -80,7 +80,7 @@ async function startNode({ kubeconfig, start }: Cluster, number: number): Promis
   ])
 }
 
-// The Corefile of kubeadm, without forwarding.
+// The Corefile of kubeadm, without the forwarding of names outside the cluster.
 const corefile = (kubeconfig: string) => `
 .:53 {
   bind ${NAME_SERVER}
@@ -103,7 +103,7 @@ state = "${folder}/state"
 address = "${socket}"
 [plugins."io.containerd.grpc.v1.cri"]
 sandbox_image = "registry.example.com/leadwire/pause:latest"
-# In a container root may not lower the OOM score of a process.
+# Keeps containerd from lowering the OOM score of a process, which root may not do in a container.
 restrict_oom_score_adj = true
 [plugins."io.containerd.grpc.v1.cri".registry]
 config_path = "${folder}/registries"

@@ -204,7 +204,7 @@ suite('the chart in pods', () => {
         ['internet', OUTSIDE, parsePort(outside.url)],
       ]
       const reached = async (name: string) => {
-        // A pod always reaches itself.
+        // Leaves out the pod itself, which it can always reach.
         const others = JSON.stringify(targets.filter(([target]) => target !== name))
         const script = ['exec', `deploy/leadwire-${name}`, '--', 'node', '-e', REACH, others]
         return [name, JSON.parse(await kubectl(script))]

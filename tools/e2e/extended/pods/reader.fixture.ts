@@ -5,7 +5,7 @@ import { ROOT } from '../chart/render.fixture'
 import { type Cluster, run } from '../cluster/cluster.fixture'
 
 /**
- * Creates a folder with the repository's `deploy`, in which a reader of the README administers the cluster.
+ * Creates a folder with the repository's `deploy`. In this folder a reader of the README runs its commands.
  */
 export async function makeReader({ kubeconfig }: Cluster, folder: string) {
   await mkdir(folder)
@@ -14,7 +14,7 @@ export async function makeReader({ kubeconfig }: Cluster, folder: string) {
   const path = [join(cache, 'kubernetes'), cache, process.env['PATH']].join(':')
   const shell = [`--chdir=${folder}`, `KUBECONFIG=${kubeconfig}`, `PATH=${path}`, 'bash', '-euc']
   return {
-    /** Runs commands and returns the lines that they print. Throws if they fail or print a warning. */
+    /** Runs commands and returns the lines that they print. Throws if a command fails or prints a warning. */
     type: async (commands: string): Promise<string[]> => {
       const { stdout, stderr } = await run('env', [...shell, commands])
       if (stderr) throw new Error(stderr)

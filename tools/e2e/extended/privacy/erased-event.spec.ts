@@ -57,7 +57,7 @@ test('nothing of a lead is sent after its erasure, even directly after its creat
   const { receiver } = await tenant.listen(SUBSCRIBED)
   const created = await Promise.all(Array.from({ length: 20 }, () => tenant.createLead()))
   const references = created.map(({ reference }) => reference)
-  // A busy service may respond 503.
+  // Retries, because a busy service may respond with 503.
   await Promise.all(references.map((reference) => eventually(() => erase(reference))))
   for (const reference of references) await finishedLog(reference)
   const sent = receiver.requests.map(({ body }) => JSON.parse(body.toString()))

@@ -49,7 +49,7 @@ interface World {
 const grow = async ({ endpoints }: World, count: number) => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillLeads(target, system.account.id, count)
-  // Due tomorrow, so that no attempt changes the deliveries.
+  // The deliveries are due tomorrow, so that no attempt changes them.
   const due = { from: Date.now() + 86_400_000, everyMs: 1 }
   for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
     await fillDeliveries(target, { endpointId: endpoints[status], count, status, due })
@@ -237,7 +237,7 @@ const manage = async () => {
   await finished(`/manage/leads/${reference}/erasure`)
 }
 
-/** For each statement: the average numbers of touched buffer pages and of returned rows of one execution. */
+/** By statement: how many buffer pages an execution touches and how many rows it returns, on average. */
 type Touched = Map<string, { touched: number; rows: number }>
 
 const touchedByUse = async (world: World): Promise<Touched> => {

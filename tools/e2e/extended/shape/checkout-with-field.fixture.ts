@@ -44,8 +44,8 @@ const linkAll = async (from: string, to: string, without: string) => {
 }
 
 /**
- * Builds a checkout whose leads have an additional nullable text field. Changes only the table of fields and
- * adds a migration.
+ * Builds a checkout whose leads have an additional nullable text field. The checkout differs from this one
+ * only in the table of fields and in an additional migration.
  */
 export const checkoutWithField = async (
   field: string,

@@ -31,7 +31,7 @@ const QUOTES = (image_id: number) => [
   },
 ]
 
-/** Lists requests with an idempotency key, which are repeated after the upgrade. */
+/** Lists requests to send with an idempotency key, once before the upgrade and once after it. */
 const keyedRequests = (reference: string, userId: number): [path: string, options: RequestOptions][] => [
   ['/leads', { json: { ...LEAD, name: 'Once' } }],
   ['/manage/leads', { json: { ...LEAD, name: 'Once, by hand', value: 5 } }],

@@ -11,8 +11,9 @@ export const listRouteNames = async ({ client }: Tenant): Promise<Set<string>> =
   new Set(listRoutes(await fetchOpenApi(client)).map(nameRoute))
 
 /**
- * Sends a request with the example body to each GET operation and to each operation whose name is not in
- * `known`. Returns the names of the operations that responded 5xx, by status.
+ * Sends a request to each GET operation, and to each operation whose name is not in `known`. The body is the
+ * documented example, if there is one. Returns the names of the operations that responded with 5xx, by
+ * status.
  */
 export const probeRoutes = async (
   { client, createLead }: Tenant,

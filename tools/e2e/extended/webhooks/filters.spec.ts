@@ -21,7 +21,7 @@ const newUser = (tenant: Tenant, email: string) =>
 const update = (tenant: Tenant, { id }: { id: number }, json: object) =>
   tenant.send<Endpoint>('PATCH', `${ENDPOINTS}/${id}`, { json })
 
-/** Returns the type of each event that a receiver got, and the name of its lead if the event has it. */
+/** Returns the type of each event that a receiver got, and the name of the lead if the event contains it. */
 const arrivals = ({ requests }: Receiver) =>
   requests
     .map(({ body }) => JSON.parse(body.toString()) as { type?: string; data: { name?: string } })
@@ -157,7 +157,8 @@ test('a test send reports whether the current lead passes the filter', async () 
     ...passing,
   })
   expect((await send(unfiltered, { lead_reference: reference })).json.data).toMatchObject(passing)
-  // Only the samples arrived, because each event of the lead has another type or did not pass the filter.
+  // The receiver got only the samples, because each event of the lead has another type or did not pass the
+  // filter.
   expect(receiver.requests).toHaveLength(3)
 
   for (const lead_reference of [(await other.createLead()).reference, randomUUID(), 'nonsense'])

@@ -1,5 +1,5 @@
-// Creates, lists and retrieves a lead, attaches a file and downloads it, with the HTTP library that is
-// named.
+// Creates, lists and retrieves a lead, attaches a file and downloads it, with the HTTP library that the
+// argument names.
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 
@@ -8,8 +8,8 @@ const headers = { authorization: `Bearer ${TOKEN}` }
 const lead = JSON.parse(await readFile(new URL('lead.json', import.meta.url), 'utf8'))
 
 /**
- * Each function sends a request with an object as JSON or with a FormData. Resolves to the text of the
- * response.
+ * Each function loads an HTTP library and resolves to a function that sends requests. That function sends an
+ * object as JSON, and a FormData as a form. It resolves to the text of the response.
  */
 const SENDERS = {
   axios: async () => {

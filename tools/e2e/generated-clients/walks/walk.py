@@ -12,7 +12,7 @@ FILE_NAME = '24" Grüße.txt'
 
 
 def walk(session):
-    """Walks with a session of requests or httpx."""
+    """Sends all requests with a session of requests or httpx."""
 
     def send(method, path, **options):
         response = session.request(method, BASE_URL + path, headers=HEADERS, **options)

@@ -16,7 +16,8 @@ export type MinioOptions = {
 }
 
 /**
- * A folder with `public.crt` and `private.key`, and the file of the authority that issued the certificate.
+ * `certsDirectory` has the files `public.crt` and `private.key`. `caFile` is the certificate of the authority
+ * that issued this certificate.
  */
 export type MinioTls = { certsDirectory: string; caFile: string }
 
@@ -26,7 +27,7 @@ export type ObjectStore = {
   secretKey: string
   region: string
   bucket: string
-  /** The authorities of an https endpoint's certificate. */
+  /** The file with the authorities that issue the certificate of an https endpoint. */
   caFile?: string | undefined
 }
 
@@ -79,9 +80,9 @@ export async function spawnMinio({
       MINIO_ROOT_USER: accessKey,
       MINIO_ROOT_PASSWORD: secretKey,
       MINIO_UPDATE: 'off',
-      // Makes MinIO accept a cluster on one machine, although all its folders are on the system disk. Names
-      // the server's own address, because in a container MinIO does not recognise a loopback address as its
-      // own.
+      // MINIO_CI_CD makes MinIO accept a cluster on one machine, although all its folders are on the system
+      // disk. _MINIO_SERVER_LOCAL names the server's own address, because in a container MinIO does not
+      // recognise a loopback address as its own.
       ...(cluster && { MINIO_CI_CD: 'on', _MINIO_SERVER_LOCAL: `127.0.0.1:${port}` }),
     },
     lock,
@@ -102,7 +103,7 @@ export async function startMinioServer(options: MinioOptions): Promise<Child & {
   return { ...child, store }
 }
 
-/** Whether a server is ready, or with `cluster` whether the cluster can store files. */
+/** Returns whether the server is ready. With `cluster`, returns whether the cluster can store files. */
 export async function minioReady(
   { endpoint, caFile }: ObjectStore,
   what: 'ready' | 'cluster' = 'ready',

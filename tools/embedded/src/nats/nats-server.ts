@@ -89,7 +89,9 @@ export function natsUrl({ port, password, tls }: Pick<NatsOptions, 'port' | 'pas
   return `${tls ? 'tls' : 'nats'}://${USER}:${password}@127.0.0.1:${port}`
 }
 
-/** Whether JetStream is ready, which a server says in the INFO line that it sends at each connect. */
+/**
+ * Returns whether JetStream is ready. nats-server reports this in the INFO line that begins each connection.
+ */
 export function natsReady(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port, timeout: 1000 })
@@ -103,10 +105,10 @@ export function natsReady(port: number): Promise<boolean> {
   })
 }
 
-// Keeps JetStream's default fsync interval of two minutes. Messages survive a crash of the process. Messages
-// that a crash of the machine loses are published again from the outbox, which PostgreSQL keeps until
-// webhook-service confirms. (`sync_interval: always` would cost an fsync for each message, and nats-server
-// 2.9 rejects the setting.)
+// Keeps JetStream's default fsync interval of two minutes. Messages survive a crash of the process. If a
+// crash of the machine loses messages, they are published again from the outbox, which PostgreSQL keeps until
+// webhook-service confirms the events. (`sync_interval: always` would cost an fsync for each message, and
+// nats-server 2.9 rejects the setting.)
 function renderConfiguration({
   port,
   passwordHash,

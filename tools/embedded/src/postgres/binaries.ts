@@ -24,7 +24,7 @@ async function readVersion(home: string): Promise<string> {
 }
 
 function findPackage(): string {
-  // tools/matrix.cjs sets this to use another version of PostgreSQL.
+  // tools/matrix.cjs sets this variable to use another version of PostgreSQL.
   const given = process.env['LEADWIRE_POSTGRES_PACKAGE']
   if (given) return given
   const platform = process.platform === 'win32' ? 'windows' : process.platform

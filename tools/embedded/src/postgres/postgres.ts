@@ -14,7 +14,7 @@ export type PostgresTls = Issued & { only: boolean }
 export type PostgresOptions = {
   dataDirectory: string
   port: number
-  /** False disables everything that protects data against a crash of the machine. For specs. */
+  /** Whether data survives a crash of the machine. Only specs set false, which is faster. */
   durable: boolean
   tls?: PostgresTls | undefined
   /** Additional settings of PostgreSQL. */
@@ -133,7 +133,8 @@ export function postgresUrl(
   return `postgresql://${superuser}@${host}:${port}/${database}${query}`
 }
 
-// The path of a Unix socket may have 103 bytes on all systems. The socket's name takes up to 16 of them.
+// On all systems, the path of a Unix socket may have 103 bytes. Up to 16 of them are the slash and the
+// socket's name.
 const LONGEST_FOLDER = 87
 
 /**
@@ -189,15 +190,16 @@ const always = {
 }
 
 const withoutDurability = {
-  // Each worker of a test run may start a whole system with two copies of each service.
+  // Raises the limit, because each worker of a test run may start a whole system with two copies of each
+  // service.
   max_connections: '1000',
   fsync: 'off',
   full_page_writes: 'off',
   wal_level: 'minimal',
   max_wal_senders: '0',
   autovacuum_naptime: '10min',
-  // A spec counts the blocks that statements read. The maximum is high, because the specs of one server use
-  // hundreds of databases.
+  // Loads pg_stat_statements for a spec that counts the blocks that statements read. The maximum is high,
+  // because the specs of one server use hundreds of databases.
   shared_preload_libraries: 'pg_stat_statements',
   'pg_stat_statements.max': '100000',
 }

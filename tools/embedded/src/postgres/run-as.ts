@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 
 export type User = { uid: number; gid: number }
 
-/** The account with the id 65534 exists on every system and owns no other files. */
+/** The user with the id 65534 exists on every system and owns no other files. */
 const nobody: User = { uid: 65534, gid: 65534 }
 
 /**
@@ -13,8 +13,8 @@ const nobody: User = { uid: 65534, gid: 65534 }
 export const openHome = '/var/lib/leadwire'
 
 /**
- * Chooses the user that PostgreSQL runs as. PostgreSQL refuses to run as root. If the data folder exists, its
- * owner is the user. Undefined means the current user.
+ * Returns the user that PostgreSQL must run as, or undefined for the current user. PostgreSQL refuses to run
+ * as root. If the data folder exists, PostgreSQL runs as the owner of the folder.
  * @throws an error that says what to do if the data belongs to a user that this process can't switch to
  */
 export async function runAs(dataDirectory: string): Promise<User | undefined> {

@@ -10,9 +10,9 @@ import { moveIntoPlace } from './replace-file'
 export type Source = { name: string; get: (folder: string) => Promise<string> }
 
 /**
- * Returns the path of a program in the cache. If it is missing, gets it from the first source that has it.
- * The program appears in the cache atomically. If several processes need it at once, one gets it and the
- * others wait.
+ * Returns the path of a program in the cache. If the program is missing, gets it from the first source that
+ * has it. The program appears in the cache atomically. If several processes need it at the same time, one
+ * process gets it and the others wait.
  * @throws an error with the reason of each source
  */
 export async function cachedBinary({

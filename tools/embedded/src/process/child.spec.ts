@@ -52,7 +52,7 @@ describe('startChild', () => {
     await expect(missing.then(({ code }) => code === 0)).resolves.toBe(false)
   })
 
-  // The kernel ends such a child. This needs Linux and util-linux's setpriv.
+  // Skips other systems: the kernel ends the child only on Linux, and only with util-linux's setpriv.
   const linux = process.platform === 'linux' ? test : test.skip
   linux('a child ends with its parent, even if the parent is killed', async () => {
     const command = withDeathSignal(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], 'SIGTERM')

@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /**
- * Returns the pause before the next check. It grows, because each check takes time from the checked program.
+ * Returns the pause before the next check. The pause grows with the elapsed time, because each check takes
+ * processor time from the program under test.
  */
 const choosePause = (elapsedMs: number) => Math.min(250, Math.max(20, elapsedMs / 10))
 
-/** Says in the message of an error how long `eventually` waited. Returns the error. */
+/** Adds to the message of an error how long `eventually` waited. Returns the error. */
 const describeTimeout = (error: unknown, timeoutMs: number, description?: string) => {
   const waited = description ? `${timeoutMs} ms of ${description}` : `${timeoutMs} ms`
   if (error instanceof Error) error.message = `after ${waited}: ${error.message}`
@@ -15,7 +16,7 @@ const describeTimeout = (error: unknown, timeoutMs: number, description?: string
 /**
  * Repeats `check` until it does not throw, and returns its result. In a spec, put the expectation inside:
  * `await eventually(() => expect(receiver.requests).toHaveLength(1))`.
- * The default limit is far beyond the needs of a busy machine.
+ * The default timeout is far longer than even a busy machine needs.
  * @throws the last error of `check` after `timeoutMs`, with `describe` in its message
  */
 export async function eventually<T>(

@@ -26,9 +26,9 @@ export type GoServer = {
 export type FindOptions = { build?: boolean; say?: (line: string) => void; signal?: AbortSignal }
 
 /**
- * Returns the path of a server's program. Looks at the setting that names the program, then at PATH, then in
- * the cache. If none of these has the program and `build` is true, Go builds it into the cache, which takes
- * minutes once.
+ * Returns the path of a server's program. Searches the setting that names the program, then PATH, then the
+ * cache. If none of these has the program and `build` is true, Go builds it into the cache. The build takes
+ * minutes, once.
  * @throws an error with the reasons if no program is found
  */
 export async function findGoServer(

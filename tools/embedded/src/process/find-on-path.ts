@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Finds the first program of a name on a PATH. */
+/** Returns the path of the first executable file with this name in the folders of a PATH. */
 export function findOnPath(name: string, path: string | undefined): string | undefined {
   for (const folder of (path ?? '').split(delimiter).filter(Boolean)) {
     const candidate = join(folder, name)

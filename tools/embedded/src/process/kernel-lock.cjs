@@ -22,7 +22,7 @@ const POLL_MS = 200
 /**
  * Takes a kernel lock, flock(2), on a file. Creates the file if it does not exist, and never removes it. The
  * lock lasts until every process that has `fd` open has closed it or ended: this process, and those that
- * inherited `fd`. The lock works across containers that share the file, unlike a pid.
+ * inherited `fd`. Unlike a pid in a file, the lock works across containers that share the file.
  * @param {string} path
  * @returns {{ fd: number, release: () => void } | undefined} undefined if another process holds the lock
  * @throws if the system has no such lock
@@ -47,7 +47,8 @@ const openWithLock = (path) => {
 }
 
 /**
- * Locks the open file with the program flock. The lock stays after the program has ended.
+ * Locks the open file with the program flock. When flock ends, the lock stays, because this process still has
+ * the file open.
  * @param {string} path
  */
 const openThenLock = (path) => {
@@ -73,7 +74,7 @@ const waitForLock = async (path, onHeld = () => {}) => {
   for (;;) {
     const lock = takeLock(path)
     if (lock) return lock
-    // The file is empty for an instant after the lock was taken.
+    // The file is empty for an instant after another process has taken the lock.
     onHeld(readFileSync(path, 'utf8').trim() || 'unknown pid')
     await wait(POLL_MS)
   }

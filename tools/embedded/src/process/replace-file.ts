@@ -23,7 +23,8 @@ export function writeJson(path: string, content: object): Promise<void> {
 }
 
 /**
- * Reads a file of `writeJson`. Returns undefined if it is missing, or if it is damaged, which `say` reports.
+ * Reads a file that `writeJson` wrote. Returns undefined if the file is missing or damaged. Reports a damaged
+ * file with `say`.
  */
 export async function readJson<T>(path: string, say: (line: string) => void): Promise<T | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined)

@@ -13,7 +13,7 @@ const fails = () =>
     args: ['-e', 'console.log("bad setting"); process.exit(3)'],
   })
 
-/** Creates a clock that only `advance` and waits move. Waits are recorded and end at once. */
+/** Creates a clock that moves only by `advance` and by waits. Records the waits and ends them at once. */
 function fastClock() {
   const waits: number[] = []
   let now = 0

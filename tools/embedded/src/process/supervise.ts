@@ -30,12 +30,15 @@ export type SuperviseOptions = {
   onUp?: (child: Child) => void
   /** Called with the reason why the process ended, and the pause until the next start. */
   onDown?: (why: string, pauseMs: number) => void
-  /** The run time after which a process counts as healthy. It is then restarted without a pause. */
+  /**
+   * The run time after which a process counts as healthy. When a healthy process ends, it is restarted
+   * without a pause.
+   */
   healthyAfterMs?: number
   clock?: Clock
 }
 
-/** The pauses before the first, second, third … restart in a row. */
+/** The pauses before the first, second, third … restart in a row, in milliseconds. */
 const pauses = [0, 100, 200, 500, 1000, 2000, 5000]
 
 /** Keeps a process running until `stop` is called. */

@@ -6,8 +6,8 @@ const MAX_FAILURES = 3
 
 /**
  * Waits until a supervised process serves requests for the first time.
- * @throws an error with its last lines if it keeps exiting (because of an invalid setting, for example) or
- * after `timeoutMs`
+ * @throws an error with the process's last lines, if the process keeps exiting (because of an invalid
+ * setting, for example) or does not serve within `timeoutMs`
  */
 export async function whenServing(
   supervised: Supervised,
@@ -28,7 +28,7 @@ export async function whenServing(
   if (hasFailed) throw withLastLines(`${supervised.name} does not start:`)
 }
 
-/** Returns whether a service is ready, not counting the check `except`. */
+/** Returns whether a service is ready. The check `except` may fail. */
 export async function isReady(healthUrl: string, except?: string): Promise<boolean> {
   const response = await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(3000) })
   if (response.ok) {

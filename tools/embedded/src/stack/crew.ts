@@ -23,7 +23,8 @@ export function createCrew({ log, onChange }: { log: Log; onChange: () => void }
   let closing = false
 
   const add = (name: string, start: () => Promise<Child>) => {
-    // After a failed start, one part may still add processes while others are stopped.
+    // After a failed start, one part of the stack may still add processes while other parts are being
+    // stopped.
     if (closing) throw new Error(`${name} is not started, because the stack is stopping`)
     const member = supervise({
       name,

@@ -4,8 +4,9 @@ const LINE = /^\{"level":"(\w+)","time":"([^"]+)","service":"[^"]*","pid":\d+(?:
 
 /**
  * Creates a formatter that renders pino's lines as pino-pretty does without colours. The formatter does not
- * parse the lines: a log with a line for each webhook attempt takes a twentieth of pino-pretty's time.
- * Returns undefined for a line of another form, and for an error, whose stack needs several lines.
+ * parse the lines: for a log with a line for each webhook attempt, it takes a twentieth of pino-pretty's
+ * time. The formatter returns undefined for a line of another form. It also returns undefined for an error,
+ * whose stack needs several lines.
  */
 export function createPlainFormat(): (line: string) => string | undefined {
   let second = ''

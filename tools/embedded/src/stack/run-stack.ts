@@ -40,7 +40,7 @@ type StackContext = {
   onKillSwitch: (killAll: () => void) => void
 }
 
-/** The debugger port of the gateway. The other services use the following ports. */
+/** The debugger port of the gateway. The other services use the ports after it. */
 const FIRST_INSPECTOR = 9229
 
 const REASONS: Record<string, string> = {
@@ -146,7 +146,7 @@ async function startAll(
     gateway: options,
     ...servers,
     mail: join(options.data, 'mail'),
-    // Keeps the gateway unready until this file exists, because scripts poll /readyz and then read the file.
+    // The gateway is not ready until dev.json exists, because scripts poll /readyz and then read dev.json.
     readyMarker: files.dev,
     serviceToken: await ensureSecret(join(options.data, 'service-token')),
     encryptionKey: await ensureSecret(join(options.data, 'encryption-key')),
@@ -178,7 +178,10 @@ async function startAll(
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: files.demo, base, url })
   return { base, publicUrl: findPublicUrl(env, options), demo: complete, plans, servers, tls: tls?.services }
 
-  /** Starts a service while the servers still start. A service that needs PostgreSQL or NATS waits for it. */
+  /**
+   * Starts files-service after its store, and any other service at once. A service that is started before
+   * PostgreSQL and NATS are ready waits for them.
+   */
   async function runService(plan: ServicePlan): Promise<{ plan: ServicePlan; member: Supervised }> {
     if (plan.service === 'files-service') await started.store
     const member = crew.add(plan.name, () => startService(plan, log.forProcess(plan.name)))

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { replaceFile } from '../process/replace-file'
 
 /**
- * Returns a secret of a stack (the service token, the password of NATS, the key of stored secrets). Creates
- * it at the first start and stores it in a file that only its owner may read, so that later starts use the
- * same secret.
+ * Returns a secret of a stack (the service token, the password of NATS, or the key that encrypts stored
+ * secrets). Creates the secret at the first start and stores it in a file that only its owner may read, so
+ * that later starts use the same secret.
  */
 export async function ensureSecret(path: string): Promise<string> {
   const kept = (await readFile(path, 'utf8').catch(() => undefined))?.trim()

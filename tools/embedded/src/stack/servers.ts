@@ -133,7 +133,7 @@ async function startNats(
   const directory = join(options.data, 'nats')
   const write = log.forProcess('nats')
   const onLine = (line: string) => {
-    // Hides the errors of our readiness checks, which connect without TLS.
+    // Hides the errors that the stack's own readiness checks cause, because these checks connect without TLS.
     if (!/TLS handshake error: EOF/.test(line)) write(line)
   }
   const server = crew.add('nats', () =>

@@ -40,7 +40,7 @@ export type Surroundings = {
   store: Record<string, string>
   /** The folder for e-mails to users. SMTP_URL in the environment replaces it. */
   mail: string
-  /** A gateway is not ready until this file exists. */
+  /** If set, a gateway is not ready until this file exists. */
   readyMarker?: string | undefined
   /** The token for calls between services. SERVICE_TOKEN in the environment replaces it. */
   serviceToken: string
@@ -54,7 +54,10 @@ export type Surroundings = {
   choosePort?: (host: string) => Promise<number>
 }
 
-/** Chooses the ports of all services, and sets the addresses of the others in each service's settings. */
+/**
+ * Chooses the ports of all services, and puts the addresses of the other services into each service's
+ * settings.
+ */
 export async function planServices({
   replicas,
   gateway,
@@ -127,7 +130,9 @@ export function baseUrl({ host, port }: { host: string; port: number }, scheme =
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** Returns the address in events and links: the user's PUBLIC_URL, or else that of the first gateway. */
+/**
+ * Returns the address in events and links: the user's PUBLIC_URL, or else the address of the first gateway.
+ */
 export function findPublicUrl(env: NodeJS.ProcessEnv, gateway: { host: string; port: number }): string {
   return readRelatedSetting(env, 'PUBLIC_URL') || baseUrl(gateway)
 }

@@ -16,7 +16,9 @@ export type Flaws = {
   host?: string
   until?: Date
   isSelfSigned?: boolean
-  /** Whether an intermediate authority signs the certificate, which the authority does not allow. */
+  /**
+   * Whether an intermediate authority signs the certificate. The root authority allows no intermediate one.
+   */
   isIndirect?: boolean
 }
 
@@ -31,7 +33,7 @@ export async function createAuthority(name = 'Leadwire, for development'): Promi
   const x509 = await import('@peculiar/x509')
   const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const makeValidity = (until = new Date(Date.now() + VALID_MS)) => ({
-    // Starts an hour ago, in case a clock is slow.
+    // Starts an hour ago, so that clients with a slow clock accept the certificate.
     notBefore: new Date(Math.min(Date.now(), until.getTime()) - HOUR_MS),
     notAfter: until,
     signingAlgorithm: ALGORITHM,

@@ -9,7 +9,7 @@ export type CertificateFiles = { certFile: string; keyFile: string }
 /** The files for TLS between services: their certificate and key, and the authority. */
 export type ServicesTls = CertificateFiles & { caFile: string }
 
-/** Writes the certificates of authorities into a folder, replacing earlier ones. */
+/** Writes the certificates of authorities into a folder. Replaces earlier ones. */
 export async function writeAuthorities(
   folder: string,
   authorities: Pick<Authority, 'cert'>[],
@@ -20,9 +20,7 @@ export async function writeAuthorities(
   return caFile
 }
 
-/**
- * Writes a certificate and its key into a folder, replacing earlier ones. Each file is replaced atomically.
- */
+/** Writes a certificate and its key into a folder. Replaces each earlier file atomically. */
 export async function writeCertificate(
   folder: string,
   { cert, key }: Issued,

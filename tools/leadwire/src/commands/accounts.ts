@@ -49,7 +49,7 @@ export const addAccounts = (program: Command): void => {
     return response.accounts.map(renderAccount)
   })
 
-  // Both calls may be repeated. If the command fails between them, the operator runs it again.
+  // Both calls may be repeated, so the operator can run the command again if it fails between them.
   addAction<{ account: number }>(
     addAccountId(
       accounts.command('suspend').description('reject the tokens of an account, and hold its deliveries'),

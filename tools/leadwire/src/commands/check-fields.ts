@@ -10,7 +10,7 @@ import {
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import type { Static, TObject } from '@sinclair/typebox'
 
-// The time zone does not matter: no command accepts a time without an offset.
+// The time zone of these checks does not matter, because no command accepts a time without an offset.
 const createCheck = createChecks('UTC')
 
 /**
@@ -29,7 +29,7 @@ const listEmptyErrors = ({ properties, required = [] }: TObject, fields: Uncheck
 
 /**
  * Validates the options of a command with the schema of the API's request, and returns them converted to the
- * types of the schema. Throws invalid with the errors of all fields.
+ * types of the schema. Throws a ServiceError `invalid` with the errors of all fields.
  */
 export const checkFields = <Schema extends TObject>(
   schema: Schema,

@@ -66,7 +66,7 @@ const send = async (
   }
 }
 
-// The import continues while the API is unavailable, so polling continues too.
+// While the API is unavailable, the import continues, so polling continues, too.
 const isTemporary = (error: unknown) =>
   !(error instanceof LeadwireProblem) || error.status === 429 || error.status >= 500
 

@@ -22,7 +22,7 @@ export const addAction = <Options extends object>(
     const connection = connect(targets)
     try {
       const result = await work(connection, options)
-      // Throws not_found if a list is empty because the account does not exist.
+      // An empty list may mean that the account does not exist. Throws not_found in this case.
       if (Array.isArray(result) && result.length === 0 && options.account !== undefined)
         await requireAccount(connection, options.account)
       process.stdout.write(`${typeof result === 'string' ? result : render(result, options)}\n`)
@@ -99,7 +99,7 @@ const findOption = (path: string, options: string[]): string => {
 
 const findMessage = (error: unknown): string => {
   if (!(error instanceof LeadwireProblem)) return error instanceof Error ? error.message : String(error)
-  // Without a response the error of the fetch has the reason, unless the request timed out.
+  // Without a response, the error of the fetch has the reason, unless the request timed out.
   if (error.status === 0 && error.cause instanceof Error && error.cause.name !== 'AbortError')
     return error.cause.message
   return error.kind === 'unauthenticated' ? `The token was rejected: ${error.message}` : error.message

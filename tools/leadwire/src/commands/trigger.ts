@@ -68,7 +68,7 @@ const causes: Partial<Record<LeadEventType, (leadwire: Leadwire, reference: stri
     }),
   'lead.erased': ({ api }, reference) =>
     api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
-  // Creates a second lead with the same customer, which gets the event.
+  // Creates a second lead with the same customer. This second lead gets the event.
   'lead.duplicate_suspected': ({ leads }) => leads.create(LEAD),
 }
 

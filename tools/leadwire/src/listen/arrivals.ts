@@ -6,7 +6,8 @@ import type { Arrival } from './arrival'
 export type Event = components['schemas']['Event']
 
 /**
- * Signs a webhook as an attempt at this moment would. Computes the headers whose values are null in `known`.
+ * Signs a webhook as an attempt at this moment would. Adds the time, the signatures and a trace to the
+ * headers in `known`.
  */
 const sign = (known: Record<string, string | null>, body: Buffer, secret: string): Arrival => {
   const at = new Date()
@@ -18,7 +19,7 @@ const sign = (known: Record<string, string | null>, body: Buffer, secret: string
     'webhook-signature': standardSignature(body, stamp, secret),
     traceparent: newTraceparent(),
   }
-  // Omits the endpoint's additional headers, whose values the API does not show.
+  // Omits headers without a value: the API does not show the values of the endpoint's additional headers.
   const rawHeaders = Object.entries(headers).flatMap(([name, value]) =>
     typeof value === 'string' ? [name, value] : [],
   )

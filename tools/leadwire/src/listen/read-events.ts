@@ -10,7 +10,7 @@ interface Options {
   report(line: string, error?: unknown): void
 }
 
-/** The wait of a long poll. The timeout of the client must be longer. */
+/** How long the API may wait for new events. The timeout of the client must be longer. */
 const WAIT_SECONDS = 25
 const RETRY_MS = 1000
 
@@ -24,8 +24,9 @@ const requireRecoverable = (error: unknown): LeadwireProblem => {
 }
 
 /**
- * Reads the account's event log without end. Calls `onBegin` after the first page. Afterwards retries after
- * temporary errors, and continues with the oldest event if the cursor has expired. Throws any other error.
+ * Reads the account's event log without end. Throws any error of the first page. Calls `onBegin` after the
+ * first page. From then on, retries after temporary errors, continues with the oldest event if the cursor has
+ * expired, and throws any other error.
  */
 export async function* readEvents(
   { api }: Leadwire,
