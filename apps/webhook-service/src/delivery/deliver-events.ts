@@ -36,6 +36,9 @@
  *   enabled (held to pending) or deleted (both to cancelled). The change of the endpoint takes effect at
  *   once, because all statements that claim or show a delivery also read its endpoint.
  * - An erasure changes every status except delivered to cancelled.
+ * - The attempt step cancels an e-mail that a later e-mail about the same appointment or callback replaces
+ *   (`notifications/order-invitations.ts`), and an e-mail that a digest lists instead
+ *   (`notifications/limit-messages.ts`).
  * - A manual attempt is requested with `manual_at`. It does not change the schedule. A success makes the
  *   delivery delivered. A failure leaves the status as it is.
  *

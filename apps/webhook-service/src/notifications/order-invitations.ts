@@ -32,7 +32,7 @@ const shortenClaim = statement('wait-for-earlier-message')`
  * A position ends with the id of the event, so all positions differ. Two messages with the same position
  * would wait for each other.
  */
-const computePlace = ({ sequence, requestedAt, eventId }: NotificationRequested): string =>
+const computePosition = ({ sequence, requestedAt, eventId }: NotificationRequested): string =>
   `${String(sequence).padStart(10, '0')} ${requestedAt} ${eventId}`
 
 const getInvitationId = ({ invitationId, eventId }: NotificationRequested) => invitationId ?? eventId
@@ -62,7 +62,7 @@ export const orderInvitations =
     const others = found
       .map((row) => ({ ...row, event: NotificationRequested.decode(row.body) }))
       .filter((other) => other.event.userId === event.userId && getInvitationId(other.event) === invitationId)
-    if (others.some((other) => computePlace(other.event) > computePlace(event))) {
+    if (others.some((other) => computePosition(other.event) > computePosition(event))) {
       await cancel(database, id, claim)
       return { retryAt: null }
     }

@@ -31,8 +31,9 @@ const raiseCounters = statement<{ accountId: number; last: number }>('raise-even
   ON CONFLICT (account_id) DO UPDATE SET last = c.last + excluded.last
   RETURNING account_id AS "accountId", last`
 
-// Must be a statement of its own behind `raiseCounters`. While the counters are locked, no other transaction
-// queues a numbered event of these accounts, but `raiseCounters` reads a snapshot from before the lock.
+// While the counters are locked, no other transaction queues a numbered event of these accounts. Must follow
+// `raiseCounters` as a separate statement, because a statement that waits for a lock still reads the snapshot
+// from before its wait.
 const findQueuedAccounts = statement<{ accountId: number }>('find-accounts-with-queued-events')`
   SELECT id AS "accountId" FROM unnest(:accountIds::bigint[]) AS a (id)
   WHERE EXISTS (SELECT FROM fan_out_queue q WHERE q.account_id = a.id)`
