@@ -7,7 +7,7 @@ import type { Operation } from '../operation'
  * page.
  */
 const SCANNED = 1000
-/** The maximum number of bytes of bodies in a page. A larger event gets a page of its own. */
+/** The maximum number of bytes of bodies in a page. A larger event is the only event of its page. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
 type Scanned = {

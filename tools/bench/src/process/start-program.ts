@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export interface Program {
   pid: number
-  /** What the program has passed to `reportReady`. */
+  /** The value that the program has passed to `reportReady`. */
   ready: unknown
   stop(): Promise<void>
 }

@@ -19,7 +19,7 @@ const SECONDS = 6
 const FLOOD = 256
 
 interface Step {
-  /** What the other account does. Follows "while another" in the name of the figure. */
+  /** The work of the other account. Follows "while another" in the name of the figure. */
   what: string
   connections: number
   requests: HttpRequest[]

@@ -58,7 +58,7 @@ const ERASED_ROWS = {
       SELECT a.key || ':' || a.value FROM leads, json_each_text(attributes) a WHERE account_id = $1 AND id = $2
     ))`,
   customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
-  // Also clears the external id, so that another lead may use the id.
+  // Clears the external id too, so that another lead may use the id.
   lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL,
     duplicate_of_id = NULL, status_before_duplicate = NULL WHERE account_id = $1 AND id = $2`,
   quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,

@@ -181,7 +181,7 @@ const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
   return { planned, deliveries, hasQueued: queued.length > 0, created }
 }
 
-/** Appends the events in one transaction, except those that are already stored. */
+/** Appends the events in one transaction. Skips events that are already stored. */
 const appendNewEvents = async (database: Database, options: AppendOptions) => {
   let events = options.events
   for (;;) {

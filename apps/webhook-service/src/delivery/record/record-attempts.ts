@@ -213,7 +213,7 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
    * Records an attempt. Retries while the database is unavailable, and rejects only when `signal` aborts.
    * Resolves with the time of the retry that follows, or with null if no retry follows (see `scheduleRetry`).
    *
-   * Also resolves with null if the delivery no longer has this claim. In this case another process has
+   * Resolves with null, too, if the delivery no longer has this claim. In this case another process has
    * claimed the delivery, or an earlier try has recorded the attempt and only the response of the database
    * was lost. An expired claim is still valid here if no process has replaced it.
    */
