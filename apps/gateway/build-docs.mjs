@@ -1,6 +1,6 @@
 // Part of the gateway's build. Writes the documentation pages that the gateway serves into dist/docs. The
-// name of every file that a page loads contains a hash of its bytes, so that browsers may cache the file for
-// ever.
+// name of every file that a page loads contains a hash of the file's bytes, so that browsers may cache the
+// file for ever.
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -30,7 +30,7 @@ const fill = (template, values) =>
     return values[name]
   })
 
-// The first line of a guide gives its place in the reading order: <!-- order: 1 -->.
+// The first line of a guide gives the guide's position in the reading order, such as <!-- order: 1 -->.
 const readGuides = () =>
   readdirSync(guidesFolder)
     .filter((name) => name.endsWith('.md'))
@@ -55,8 +55,8 @@ const markdown = new Marked({
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${anchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
-    // Converts the links, which are paths in the repository, because guides are also read there. A link to a
-    // file that is not published becomes plain text.
+    // Converts a link. In a guide, each link is a path in the repository, because guides are also read there.
+    // A link to a file that is not published becomes plain text.
     link({ href, tokens }) {
       const text = this.parser.parseInline(tokens)
       const name = basename(href)
@@ -98,7 +98,8 @@ for (const [name, path] of [
   writeFileSync(join(out, names[name]), bytes)
 }
 
-// Some browsers request /favicon.ico, whatever the page links to.
+// Copies the icon under a name without a hash too, because some browsers request /favicon.ico, whatever the
+// page links to.
 copyFileSync(icon, join(out, 'icon.svg'))
 
 const guides = readGuides()
@@ -108,7 +109,7 @@ const link = (href, text, isCurrent) =>
   `<a href="${href}"${isCurrent ? ' aria-current="page"' : ''}>${text}</a>`
 
 /**
- * Writes a page. `root` is the relative path from the page to the site's root. All links start with it,
+ * Writes a page. `root` is the relative path from the page to the site's root. All links start with `root`,
  * because a proxy may serve the site below a path.
  */
 const writePage = (file, { kind, title, body, root = './', scripts = [], tools = '' }) => {
@@ -128,7 +129,7 @@ const writePage = (file, { kind, title, body, root = './', scripts = [], tools =
   )
 }
 
-/** Returns the body of a page that has a list of links beside its text. */
+/** Returns the body of a page with a list of links beside the text. */
 const columns = (label, linksBeside, text) => `<div class="columns">
       <nav aria-label="${label}"><ul>${linksBeside.map((one) => `<li>${one}</li>`).join('')}</ul></nav>
       <main id="main">${text}</main>

@@ -36,7 +36,7 @@ export interface FilesServerOptions extends Omit<Dependencies, 'metrics'> {
   tokens: Live<readonly string[]>
   /** Makes the server speak https and require a client certificate. */
   tls?: Tls | undefined
-  /** The time after which a connection is closed if it has been idle during a request. */
+  /** Closes a connection that has been idle for this many milliseconds during a request. */
   idleMs?: number
 }
 
@@ -98,8 +98,9 @@ const handleError =
   }
 
 /**
- * Reads and discards the rest of a rejected body. Closing a connection with unread bytes would reset it, and
- * the response could be lost. The gateway closes the connection when it has the response.
+ * Reads and discards the rest of a rejected body, for at most 5 s. If the server closed the connection while
+ * bytes are unread, TCP would reset the connection, and the client could lose the response. The gateway
+ * closes the connection as soon as it has the response.
  */
 const discardBody = ({ raw }: FastifyRequest): void => {
   if (raw.complete || raw.destroyed) return

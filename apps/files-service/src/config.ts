@@ -16,13 +16,13 @@ import {
   traceSettings,
 } from '@leadwire/service-kit/runtime'
 
-/** The place of the stored bytes: a folder on this machine, or a bucket. */
+/** Where files are stored: in a folder on this machine, or in a bucket. */
 type StoreLocation = { kind: 'directory'; path: string } | { kind: 's3'; bucket: string }
 
-// Amazon S3 user guide, "General purpose bucket naming rules".
+// Follows the Amazon S3 user guide, "General purpose bucket naming rules".
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\/?$/
 
-// The errors of this setting and of S3_ENDPOINT never repeat the value: other programs accept keys in such
+// The error messages of STORE_URL and S3_ENDPOINT never repeat the value. Other programs accept keys in such
 // URLs, so a user may have put keys there.
 const storeLocation = makeValidator<StoreLocation>((text) => {
   const bucket = BUCKET.exec(text)?.[1]
@@ -33,7 +33,7 @@ const storeLocation = makeValidator<StoreLocation>((text) => {
   throw new TypeError('must be file:///an/absolute/folder or s3://bucket')
 })
 
-/** A URL with nothing but scheme, host and port. */
+/** Accepts only a URL that consists of a scheme, a host and an optional port. */
 const s3Endpoint = makeValidator<URL | undefined>((text) => {
   const endpoint = URL.canParse(text) ? new URL(text) : undefined
   if (!/^https?:$/.test(endpoint?.protocol ?? '') || endpoint?.href !== `${endpoint?.origin}/`)
@@ -45,7 +45,7 @@ export type Config = ReturnType<typeof readFilesConfig>
 
 /**
  * Reads the settings of files-service. S3_ENDPOINT is required only for an s3:// store. If one of the two S3
- * keys is set for such a store, the other key is required, too. Throws a ConfigError.
+ * keys is set for an s3:// store, the other key is required, too. Throws a ConfigError.
  */
 export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
   const isS3 = env['STORE_URL']?.startsWith('s3:')

@@ -20,5 +20,5 @@ const addCopyButton = (block) => {
   block.querySelector('figcaption')?.append(button)
 }
 
-// Browsers provide a clipboard only to pages from https or localhost.
+// Adds no buttons without a clipboard. Browsers provide a clipboard only to pages from https or localhost.
 if (navigator.clipboard) for (const block of document.querySelectorAll('figure')) addCopyButton(block)

@@ -6,8 +6,8 @@
  *   setAuthenticationConfiguration(scheme: string, values: {token: string}): Promise<void>}} Explorer
  */
 
-// The console uses the same key, so a token that was entered there also works here. The browser deletes
-// sessionStorage when the tab is closed.
+// The console uses the same key, so a token that was entered in the console also works here. The browser
+// deletes sessionStorage when the tab is closed.
 const STORAGE_KEY = 'leadwire.token'
 
 /** @template {Element} T @param {string} selector */
@@ -31,7 +31,7 @@ const useToken = () => {
 form.addEventListener('submit', async (event) => {
   event.preventDefault()
   const token = input.value.trim()
-  // A header can carry only printable ASCII.
+  // A token that is sent in a header consists of printable ASCII characters without spaces.
   if (!/^[\x21-\x7e]+$/.test(token)) {
     message.value = 'This is not a token.'
     return
@@ -51,9 +51,10 @@ forgetButton.addEventListener('click', async () => {
  * Adapts the OpenAPI document to the explorer:
  *
  * - The explorer expects code samples in `x-code-samples`.
- * - The explorer removes the indentation of a sample unless one line has none. Each sample therefore gets
- *   an empty last line.
- * - "Try it" must send requests to this page's own origin, because the browser blocks all others (CORS).
+ * - The explorer removes the indentation of a sample unless one line has no indentation. Each sample
+ *   therefore gets an empty last line.
+ * - "Try it" must send requests to this page's own origin, because the browser blocks requests to all other
+ *   origins (CORS).
  *
  * @param {OpenApi} document
  */

@@ -91,10 +91,10 @@ export interface GatewayOptions {
   metrics: Metrics
   meters?: BatcherMeters
   wakeImports?: () => void
-  /** Replaces the monotonic clock. In milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. Replaces `performance.now`. */
   now?: () => number
   uploadLimits?: Partial<UploadLimits>
-  /** How long a request may take to arrive, its body included. */
+  /** How long a request may take to arrive, including its body. */
   requestTimeoutMs?: number
   /** How long a request may take from the arrival of its headers to its response. */
   requestLimitMs?: number
@@ -118,14 +118,14 @@ const createApp = ({ config, logger, requestTimeoutMs, writeStallMs }: GatewayOp
   const requestTimeout = requestTimeoutMs ?? REQUEST_TIMEOUT_MS
   const app = fastify({
     loggerInstance: logger as FastifyBaseLogger,
-    // Uses one logger for all requests, because few requests log a line.
+    // Uses one logger for all requests instead of a child logger for each, because few requests log a line.
     childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     trustProxy: proxies.length > 0 ? proxies : false,
     genReqId: requestId,
     bodyLimit: 1024 * 1024,
     routerOptions: ROUTER_OPTIONS,
-    // During a drain, requests on open connections are still served.
+    // Requests that arrive on open connections during a drain are still served.
     return503OnClosing: false,
     frameworkErrors: answerError(logger) as never,
     clientErrorHandler: answerClientError as never,
@@ -140,8 +140,9 @@ const createApp = ({ config, logger, requestTimeoutMs, writeStallMs }: GatewayOp
         requireHostHeader: false,
       }),
   })
-  // Operations validate requests themselves, because the token and the record in the path are checked
-  // before the fields. Fastify's schemas serve only the OpenAPI document. Handlers return JSON.
+  // Turns off Fastify's validation. Operations validate requests themselves, because the token and the record
+  // in the path are checked before the fields. Fastify's schemas serve only the OpenAPI document. Handlers
+  // return JSON.
   app.setValidatorCompiler(() => () => true)
   app.setSerializerCompiler(() => JSON.stringify)
   return app

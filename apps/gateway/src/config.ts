@@ -30,8 +30,8 @@ const isLoopback = (host: string): boolean =>
   host === '::1' || host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))
 
 /**
- * The base URL of the API, without a trailing slash. Events and links contain the URL, so it is required
- * unless HOST is a loopback address.
+ * Makes the validator of PUBLIC_URL, the base URL of the API without a trailing slash. PUBLIC_URL is required
+ * unless HOST is a loopback address, because events and links contain the URL.
  */
 const publicUrl = (env: NodeJS.ProcessEnv) => {
   const host = settings.readRelatedSetting(env, 'HOST') || DEFAULT_HOST
@@ -53,11 +53,11 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     PUBLIC_URL: publicUrl(env),
     /** IP addresses and CIDR ranges of proxies whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: ranges({ default: [] }),
-    /** IP addresses and CIDR ranges that webhooks come from. The API only shows them. */
+    /** IP addresses and CIDR ranges from which webhooks are sent. The API only shows these addresses. */
     WEBHOOK_SOURCE_ADDRESSES: ranges({ default: [] }),
-    /** The time zone of the dates of appointments and callbacks. */
+    /** The time zone of dates without an offset, such as the dates of appointments and callbacks. */
     TIME_ZONE: settings.timeZone({ default: 'Europe/London' }),
-    /** How many uploads of an account this copy receives at once. */
+    /** How many uploads of one account this copy receives at once. */
     ACCOUNT_MAX_UPLOADS: settings.count({ default: 32, max: 999_999_999 }),
     /** The maximum size of an import, in bytes. */
     IMPORT_MAX_BYTES: settings.count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
@@ -71,7 +71,7 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     CAPTURE_DAILY: settings.count({ default: 1000, max: 999_999_999 }),
     /** How many bytes of files a publishable token may receive in a day (UTC). */
     CAPTURE_DAILY_BYTES: settings.count({ default: 2 * 1024 ** 3, max: 1_000_000_000_000 }),
-    /** Origins whose pages may use the API; `*` allows all. */
+    /** Origins of the pages that may use the API. `*` allows all origins. */
     CORS_ORIGINS: origins({ default: [] }),
     COMPRESSION: settings.bool({ default: false }),
     /** `/readyz` returns 503 until this file exists. */

@@ -34,8 +34,8 @@ import { connectClients } from './clients/connect-clients'
 import { type GatewayConfig, readGatewayConfig } from './config'
 
 /**
- * A service implementation in which each stream of batches is a function that returns the response to one
- * batch.
+ * A service implementation for specs. For each streaming method, the implementation has a function that
+ * returns the response to one batch.
  */
 type Answering<Implementation> = {
   [Name in keyof Implementation]: Implementation[Name] extends (
@@ -47,18 +47,18 @@ type Answering<Implementation> = {
 }
 
 /**
- * The services behind the gateway in a spec about the gateway itself. A real gRPC server runs these
+ * The services behind the gateway in a spec of the gateway alone. A real gRPC server runs these
  * implementations.
  */
 export interface Behind {
   leads?: Partial<Answering<LeadsServiceImplementation>>
   attachments?: Partial<AttachmentsServiceImplementation>
   accounts?: Partial<Answering<AccountsServiceImplementation>>
-  /** The handler of a real HTTP server. */
+  /** The request handler of files-service. A real HTTP server runs this handler. */
   files?: RequestListener
   webhooks?: Partial<WebhooksServiceImplementation>
   imports?: Partial<ImportsServiceImplementation>
-  /** Serves both leads-service and webhook-service, which are the same server here. */
+  /** The audit log of leads-service and of webhook-service, which are the same server here. */
   audit?: Partial<AuditServiceImplementation>
 }
 
@@ -116,7 +116,7 @@ const findToken = (hash: Uint8Array, verifiedAtMs: number): VerifiedToken | unde
   return { ...token, expiresAtMs: undefined, expiresAt: undefined, stampKey, ...fields }
 }
 
-// A method that the spec does not implement fails with an internal error.
+// Makes all methods that the spec does not implement fail with an internal error.
 const unforeseen = <Implementation extends object>(given: Partial<Implementation>): Implementation =>
   new Proxy(given, {
     get: (target, name) =>

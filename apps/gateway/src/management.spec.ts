@@ -1,8 +1,8 @@
 import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, startGateway } from './gateway.fixture'
 
-// The specs in tools/e2e test management on real services. A test belongs here only if it concerns the
-// gateway alone, inspects the gateway, or needs a service that fails.
+// The specs in tools/e2e test the management API on real services. A test belongs here only if the test
+// concerns the gateway alone, inspects the gateway, or needs a service that fails.
 
 const NOW = '2026-11-21T09:30:00.123456Z'
 const endpoint = {
@@ -90,7 +90,7 @@ describe('a filter with a key that is not known', () => {
       return { status: response.statusCode, errors: response.json().errors }
     }
     expect([await send('POST', ''), await send('PATCH', '/1')]).toEqual([expected, expected])
-    // The gateway made one call: it looked up the endpoint that PATCH names.
+    // The gateway refused both requests itself. Its only call looked up the endpoint that PATCH names.
     expect(asked).toEqual([{ accountId: 3, endpointId: 1 }])
   })
 

@@ -20,7 +20,7 @@ import { startImportWorker } from './imports/import-worker'
  */
 const READY_MARKER_CHECK = 'ready marker'
 
-/** Starts the gateway. Listens only after everything else has started. */
+/** Starts the gateway. The gateway listens only after everything else has started. */
 export const startGateway = async (context: ServiceContext<GatewayConfig>): Promise<void> => {
   const { config, logger, lifecycle } = context
   const metrics = createMetrics('gateway')

@@ -86,7 +86,7 @@ describe('downloads', () => {
       },
       { everyMs: 50 },
     )
-    // Only the buffers at both ends of the connection are filled.
+    // The server has read only as much of the file as the buffers at both ends of the connection can hold.
     expect(before).toBeLessThan(9 * MEBIBYTE)
     socket.destroy()
   })

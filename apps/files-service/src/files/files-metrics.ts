@@ -3,10 +3,10 @@ import { Counter, Histogram } from 'prom-client'
 
 export type UploadOutcome =
   | 'kept'
-  | 'refused' // invalid type or name, or empty
+  | 'refused' // the type or the name is invalid, or the file is empty
   | 'too_large'
-  | 'cancelled' // by the caller
-  | 'unavailable' // the store was unavailable, or the check timed out
+  | 'cancelled' // the client disconnected
+  | 'unavailable' // the store was unavailable, the spool was full, or the check timed out
   | 'failed' // internal error
 
 export type FilesMetrics = ReturnType<typeof createFilesMetrics>

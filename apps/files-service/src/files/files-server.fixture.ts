@@ -54,7 +54,7 @@ export const startFilesServer = async (store: ObjectStore, options: Partial<File
   return { ...createClient(port), app, metrics, port, stop: () => lifecycle.stop() }
 }
 
-/** Starts the server over a new folder. */
+/** Starts the server over a directory store in a new folder. */
 export const startFilesServerInFolder = async () => {
   const { path: folder, remove: removeFolder } = await objectStoreDirectory()
   const server = await startFilesServer(createDirectoryStore(folder))
@@ -64,7 +64,7 @@ export const startFilesServerInFolder = async () => {
     removeFolder,
     filesLeft: async () =>
       (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()),
-    /** Counts the uploads by outcome. */
+    /** Returns the number of uploads by outcome. */
     outcomes: async () => {
       const { values } = await server.metrics.getSingleMetric('files_uploads_total')!.get()
       return Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))
@@ -94,7 +94,7 @@ const waitForResponse = (request: ClientRequest) =>
     request.once('error', reject)
   })
 
-/** Waits for a successful response. Throws a problem document as its ServiceError. */
+/** Waits for a successful response. If the response is a problem document, throws its ServiceError. */
 const waitForSuccess = async (request: ClientRequest): Promise<IncomingMessage> => {
   const response = await waitForResponse(request)
   if (response.statusCode! < 300) return response
@@ -108,13 +108,13 @@ export const createClient = (port: number) => {
       port,
       method,
       path,
-      // Each request gets a new connection, which the client closes, as in the gateway.
+      // Opens a new connection for each request, as the gateway does. The client closes this connection.
       agent: false,
       headers: { authorization: `Bearer ${TOKEN}`, connection: 'keep-alive' },
       ...(signal && { signal }),
     })
   return {
-    /** Sends a request, and resolves with status, content type and body of the response. */
+    /** Sends a request. Returns the status, the content type and the body of the response. */
     ask: async (method: string, path: string, headers: Record<string, string> = {}) => {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers })
       const type = response.headers.get('content-type')
@@ -123,7 +123,7 @@ export const createClient = (port: number) => {
     upload: async ({ chunks, ...file }: Sent, signal?: AbortSignal): Promise<UploadedFile> => {
       const request = send('POST', renderUploadPath(file), signal)
       const response = waitForSuccess(request)
-      // Sending fails if the server responds before it has read the whole file.
+      // Ignores a failure to send, because the server may respond before it has read the whole file.
       pipeline(Readable.from(chunks), request).catch(() => undefined)
       return JSON.parse(await text(await response)) as UploadedFile
     },
@@ -135,7 +135,9 @@ export const createClient = (port: number) => {
   }
 }
 
-/** Returns the errors that an upload is refused with, or an empty list if it succeeds. */
+/**
+ * Returns the validation errors of an upload, or an empty list if the upload succeeds. Rethrows other errors.
+ */
 export const listErrors = async (upload: Promise<unknown>): Promise<string[]> => {
   try {
     await upload

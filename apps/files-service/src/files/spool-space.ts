@@ -1,11 +1,12 @@
 import { ServiceError } from '@leadwire/service-kit'
 
 /**
- * The disk space of spooled uploads.
+ * Counts the disk space that spooled uploads use. The used space is the sum of two numbers:
  *
- * The used space has two parts. An upload of this process takes space for each chunk before the chunk is
- * written, and frees all its space when its file is removed. The other files in the spool belong to other
- * copies of the service or were left by a killed copy; each sweep measures these files.
+ * - The bytes of this process. An upload takes space for each chunk before the chunk is written, and frees
+ *   all its space when its file is removed.
+ * - The size of all other files in the spool. These files belong to other copies of the service, or a killed
+ *   copy has left them behind. Each sweep measures these files (`sweepSpool`).
  *
  * Invariant: an upload never takes space beyond `maxBytes` (spool-space.spec.ts). Several copies together may
  * exceed the limit until the next sweep.
@@ -13,16 +14,16 @@ import { ServiceError } from '@leadwire/service-kit'
 export interface SpoolSpace {
   /** Registers the file of an upload. */
   open(path: string): SpooledFile
-  /** Returns whether an upload of this process writes the file. */
+  /** Returns whether the file belongs to an upload of this process that has not ended. */
   isOpen(path: string): boolean
-  /** Sets the size of all files in the spool that are not open. */
+  /** Sets the total size, in bytes, of the spooled files that are not open. */
   setOtherBytes(bytes: number): void
 }
 
 interface SpooledFile {
-  /** Takes space for a chunk. Throws unavailable if there is not enough. */
+  /** Takes space for a chunk. Throws unavailable if too little space is free. */
   take(bytes: number): void
-  /** Frees the space of the file. Must be called after the file was removed. */
+  /** Frees the space of the file. Call this method only after the file was removed. */
   close(): void
 }
 

@@ -15,14 +15,14 @@ import type { SpoolSpace } from './spool-space'
  */
 export const SPOOL_PREFIX = 'leadwire-upload-'
 
-// How many bytes of an upload are collected for one write to the disk. Large writes are cheaper, because
-// Node.js passes each write to another thread.
+// How many bytes of an upload may wait to be written together. Few large writes to the disk are cheaper than
+// many small ones, because Node.js passes each write to another thread.
 const WRITE_BUFFER_BYTES = 256 * 1024
 
 export interface Spooled {
   path: string
   size: number
-  /** Hexadecimal, or empty if it was not requested. */
+  /** The hash in hexadecimal. Empty if the caller did not request the hash. */
   sha256: string
 }
 
@@ -75,12 +75,12 @@ export const withSpooledUpload = async <T>(
 
 const write = async (body: IncomingMessage, meter: Transform, path: string): Promise<void> => {
   const file = createWriteStream(path, { flags: 'wx', mode: 0o640, highWaterMark: WRITE_BUFFER_BYTES })
-  // Pipes the body separately. On an error, the pipeline below would destroy the body, and with it the
-  // connection that the response needs.
+  // Pipes the body outside the pipeline below. On an error, that pipeline would destroy the body. Destroying
+  // the body would close the connection, which the response needs.
   finished(body, { writable: false }, (error) => error && meter.destroy(error))
   body.pipe(meter)
-  // Waits until the file is closed. Otherwise a file that is still being opened could be created after the
-  // caller has removed it.
+  // Waits until the file is closed. Otherwise the caller could remove the file while the file is still being
+  // opened, and the file could be created after its removal.
   const closed = new Promise<void>((resolve) => file.once('close', resolve))
   await pipeline(meter, file)
     .catch((error: NodeJS.ErrnoException) => {
@@ -99,9 +99,9 @@ const formatSize = (bytes: number): string => {
 const HOUR_MS = 3_600_000
 
 /**
- * Removes the spooled files that a killed process has left: all files that were not written to for an hour.
- * Keeps younger files, which may belong to another copy of this service, and passes their total size to
- * `space`. Returns the number of removed files.
+ * Removes the spooled files that killed processes have left behind. These are all files that were not written
+ * to for an hour. Keeps younger files, which may belong to another copy of this service, and passes their
+ * total size to `space`. Returns the number of removed files.
  */
 export const sweepSpool = async (folder: string, space: SpoolSpace, now: () => number): Promise<number> => {
   let removed = 0

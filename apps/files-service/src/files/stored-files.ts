@@ -13,7 +13,7 @@ export interface Dependencies {
   metrics: FilesMetrics
   logger: Logger
   lifecycle: Lifecycle
-  /** The time limit for detecting the format of a file. */
+  /** The time limit for detecting the format of a file, in milliseconds. */
   detectionMs?: number | undefined
 }
 
@@ -21,7 +21,9 @@ const KINDS = Object.values(FILE_FORMATS)
 const EXTENSIONS = KINDS.map(({ extension }) => extension).join('|')
 const KEY = new RegExp(`^[a-z]+/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.(${EXTENSIONS})$`)
 
-/** Returns a new random key, `<collection>/<uuid>.<extension>`. Nothing in it comes from a client. */
+/**
+ * Returns a new random key, `<collection>/<uuid>.<extension>`. No part of the key comes from an API client.
+ */
 export const createObjectKey = (collection: string, format: FileFormat): string =>
   `${collection}/${randomUUID()}.${FILE_FORMATS[format].extension}`
 
@@ -34,7 +36,7 @@ const isObjectKey = (key: string): boolean => KEY.test(key)
 const findContentType = (key: string): string =>
   KINDS.find(({ extension }) => key.endsWith(`.${extension}`))!.contentType
 
-/** Returns a signal that aborts when the client disconnects or its response is complete. */
+/** Returns a signal that aborts when the response is complete or the client disconnects. */
 export const createCloseSignal = ({ raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController()
   if (raw.destroyed) controller.abort()
@@ -63,9 +65,9 @@ const parseRangeStart = (range: string | undefined): number =>
   Number(/^bytes=(\d{1,15})-$/.exec(range ?? '')?.[1] ?? 0)
 
 /**
- * GET /files/<key>. Streams the bytes, or the bytes from the start of the range (206), with back-pressure.
- * Throws not_found for an unknown or malformed key. If a read fails, closes the connection before the end of
- * the file.
+ * GET /files/<key>. Streams the file with back-pressure. If the request has a range `bytes=N-` with N > 0,
+ * streams the bytes from N to the end, with the status 206. Throws not_found for an unknown or malformed key.
+ * If a read fails, closes the connection before the end of the file.
  */
 export const downloadFile = (app: FastifyInstance, { store, metrics }: Dependencies): void => {
   app.get<ByKey>('/files/*', { exposeHeadRoute: false }, async ({ params: { '*': key }, headers }, reply) => {
@@ -92,8 +94,9 @@ async function* renderLines(keys: AsyncIterable<string>): AsyncGenerator<string>
 }
 
 /**
- * GET /files?unchanged_for=SECONDS. Streams the keys of all files that were stored at least that long ago,
- * one per line, in no order, with back-pressure. A failure closes the connection before the end of the list.
+ * GET /files?unchanged_for=SECONDS. Streams the keys of all files that were stored at least SECONDS ago, one
+ * per line, in no particular order, with back-pressure. If a read fails, closes the connection before the end
+ * of the list.
  */
 export const listFiles = (app: FastifyInstance, { store, lifecycle }: Dependencies): void => {
   app.get<{ Querystring: { unchanged_for: number } }>(
@@ -101,7 +104,7 @@ export const listFiles = (app: FastifyInstance, { store, lifecycle }: Dependenci
     { schema: { querystring: Age }, exposeHeadRoute: false },
     async ({ query }, reply) => {
       const before = new Date(Date.now() - query.unchanged_for * 1000)
-      // Ends the list when the service stops: a list of millions would outlast the drain.
+      // Ends the list when the service stops, because a list of millions of keys would outlast the drain.
       const signal = AbortSignal.any([createCloseSignal(reply), lifecycle.signal])
       const keys = store.list({ before, signal })
       return reply.type('text/plain; charset=utf-8').send(Readable.from(renderLines(keys)))

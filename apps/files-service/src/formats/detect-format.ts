@@ -5,8 +5,8 @@ import type { Detected } from './file-errors'
 import { readBytes } from './read-bytes'
 import { decodeMarked, readText } from './read-text'
 
-// How many bytes are searched for the first element of an SVG. This is enough for the comments and the
-// document type that drawing programs write before the element.
+// The number of bytes in which `detect` searches for the first element of an SVG. 256 KiB are enough for the
+// comments and the document type that drawing programs write before the element.
 const PROLOG_LIMIT = 256 * 1024
 
 // PDF readers accept up to this many other bytes before the header (PDF 1.7 reference, appendix H, note 13).
@@ -26,9 +26,9 @@ const COMPOUND_FILE = '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1'
 const LEAD = /^(?:\xef\xbb\xbf)?[\t\n\r ]*/
 
 /**
- * Detects the format of a file from its content. Binary formats are recognised by their signature and are not
- * decoded. A text that starts with the signature of another format counts as that format. The time is
- * proportional to the file's size, whatever the file contains. Throws if `signal` aborts.
+ * Detects the format of a file from its content. JPEG, PNG, GIF and PDF are recognised by their signatures
+ * and are not decoded. A text that starts with the signature of another format counts as that format. The
+ * time is proportional to the file's size, whatever the file contains. Throws if `signal` aborts.
  */
 export const detectFormat = async (path: string, signal: AbortSignal): Promise<Detected> => {
   const file = await open(path)
@@ -50,8 +50,8 @@ const detect = async (path: string, file: FileHandle, signal: AbortSignal): Prom
   if (head.startsWith(COMPOUND_FILE)) return { why: { docx: NOT_ZIPPED, xlsx: NOT_ZIPPED } }
   const { control, charset } = await readText(path, bytes, signal)
   if (control !== undefined) {
-    // Accepts a PDF header after other bytes only here, where the file is known to be binary. A text may
-    // mention "%PDF-".
+    // Accepts a PDF header after other bytes only here, where the file is known to be binary. A text that
+    // mentions "%PDF-" is not a PDF.
     if (head.includes(PDF)) return { format: 'pdf' }
     return refuseText(`The file contains the control character ${formatCode(control)}, so it is not a text.`)
   }
@@ -82,9 +82,9 @@ const matchAt = (pattern: RegExp, text: string, at: number) => {
 
 /**
  * Returns whether the first element of a text is `svg`, with or without a namespace prefix. Skips everything
- * that XML allows before the first element: a byte order mark, whitespace, an XML declaration, instructions,
- * comments and a document type. The document type must have the same name as the element, which excludes HTML
- * pages. The time is proportional to the text's length.
+ * that XML allows before the first element: a byte order mark, whitespace, an XML declaration, processing
+ * instructions, comments and a document type. The document type must have the same name as the element. This
+ * rule excludes HTML pages. The time is proportional to the text's length.
  */
 const isSvg = (text: string): boolean => {
   const skip = (at: number) => at + matchAt(BETWEEN, text, at)![0].length

@@ -15,12 +15,12 @@ const NO_MACROS = 'The file must not contain macros. Save it without them, as .d
  * Detects the Office format of the zip file that starts at byte `start`. Returns no format for other zip
  * files, damaged files and files with macros.
  *
- * The declared types of the existing parts decide. Names are not enough, because some versions of Word call
- * the main part word/document2.xml. A declaration alone is not enough, because SheetJS declares a type with
- * macros that no part has.
+ * Decides by the types that [Content_Types].xml declares for the parts of the archive. The names of the parts
+ * are not enough, because some versions of Word call the main part word/document2.xml. A declaration alone is
+ * not enough either, because SheetJS declares a type with macros that no part has.
  *
- * Reads only the first 64 KiB of the list of types, which is enough for about 430 parts. If the type of the
- * main part comes later, as in large files of openpyxl, the usual name of the main part decides.
+ * Reads only the first 64 KiB of [Content_Types].xml, which are enough for about 430 parts. If the type of
+ * the main part comes later, as in large files of openpyxl, the usual name of the main part decides.
  */
 export const detectOfficeFormat = async (
   file: FileHandle,
@@ -48,14 +48,15 @@ const refuse = (why: string): Detected => ({ why: { docx: why, xlsx: why } })
 
 const MAIN_SUFFIX = 'main+xml'
 
-// The type of the main part (ECMA-376 part 1, 11.3.10 and 12.3.23). The strict variant has the same types.
+// Returns the type of the main part (ECMA-376 part 1, 11.3.10 and 12.3.23). Files of the strict variant of
+// ECMA-376 have the same types.
 const renderMainType = (format: (typeof FORMATS)[number]) =>
   `${FILE_FORMATS[format].contentType}.${MAIN_SUFFIX}`
 
 /**
  * Returns a function that finds the type of a part by its name, or else by its extension (ECMA-376 part 2,
- * 10.1.2.4). The end of `text` may be missing. Throws at the first error, because the parser is slow on a
- * text full of errors.
+ * 10.1.2.4). `text` may be cut off before its end. Throws at the first syntax error, because the parser is
+ * slow on a text full of errors.
  */
 const readContentTypes = (text: string): ((name: string) => string | undefined) => {
   const byName = new Map<string, string>()

@@ -5,15 +5,15 @@ export interface Detected {
   format?: FileFormat | undefined
   /** The charset of a text file. */
   charset?: string
-  /** Reasons why the file does not have the format that its extension claims, by extension. */
+  /** Maps an extension to the reason why the content of the file does not fit this extension. */
   why?: Partial<Record<string, string>>
 }
 
 const EITHER = new Intl.ListFormat('en-GB', { type: 'disjunction' })
 
 /**
- * Returns error messages for the API's client, or an empty list for a valid file. The content must have an
- * accepted format, and the name an extension of that format.
+ * Returns error messages for the API's client, or an empty list for a valid file. A file is valid if its
+ * content has one of the accepted formats and its name has an extension of that format.
  */
 export const listFileErrors = (
   { format, why }: Detected,

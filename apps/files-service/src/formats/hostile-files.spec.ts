@@ -23,7 +23,7 @@ afterAll(async () => {
 const upload = (name: string, bytes: Buffer) =>
   listErrors(server.upload({ name, chunks: [bytes], sha256: false }))
 
-/** Spies on reads of received files. The server runs in this process. */
+/** Counts how often files are read. Sees the server's reads, because the server runs in this process. */
 const watchReads = async (): Promise<jest.SpiedFunction<FileHandle['read']>> => {
   const file = await open(__filename)
   const reads = jest.spyOn(Object.getPrototypeOf(file) as FileHandle, 'read')
@@ -45,7 +45,10 @@ const renderType = (part: string) => `<Override PartName="/word/${part}" Content
 const MAIN_TYPE = renderType('document.xml')
 const TYPES: ZipEntry = { name: CONTENT_TYPES, content: docxParts[CONTENT_TYPES] }
 
-/** Makes a docx whose content types, or whose entry for the content types, are changed. */
+/**
+ * Makes a docx with `types` as its content types. If `types` is an object, changes the entry of the content
+ * types instead.
+ */
 const docxWith = (types: string | Partial<ZipEntry>, ...others: ZipEntry[]) => {
   const changes = typeof types === 'string' ? { content: types } : types
   return makeZipOfEntries([{ ...TYPES, ...changes }, DOCUMENT, ...others])
@@ -65,8 +68,8 @@ const EMPTY = deflateRawSync('')
 const EMPTY_BLOCK = Buffer.from([0, 0, 0, 0xff, 0xff])
 
 /**
- * Makes extra fields with Unicode names that differ from the name of the entry. A reader compares the
- * checksum of the name with each field.
+ * Makes 6,500 extra fields, each with a Unicode name that does not belong to the name of the entry. For each
+ * field, a reader compares the checksum of the entry's name with the checksum in the field.
  */
 const unicodeNames = () => {
   const field = Buffer.alloc(10)
@@ -76,7 +79,10 @@ const unicodeNames = () => {
   return Buffer.alloc(65_000, field)
 }
 
-/** Gives an archive a zip64 end record, with false values for the number of entries and its own position. */
+/**
+ * Adds a zip64 end record to an archive. `entries` and `at` are false values for the number of entries and
+ * for the position of the record.
+ */
 const addZip64End = (zip: Buffer, { entries, at }: { entries?: bigint; at?: bigint } = {}) => {
   const end = Buffer.from(zip.subarray(-22))
   const record = Buffer.alloc(56)
@@ -282,7 +288,8 @@ describe('a file that is built to be slow is checked with a few reads', () => {
     const bytes = make()
     const reads = await watchReads()
     expect(await upload(name, bytes)).toEqual(errors)
-    // Reading each of 9,999 entries would take 20,000 reads.
+    // Fewer than 100 reads show that the server does not open every entry. Opening each of 9,999 entries
+    // would take 20,000 reads.
     expect(reads.mock.calls.length).toBeLessThan(100)
     reads.mockRestore()
   })

@@ -9,8 +9,8 @@ import {
 } from 'yauzl'
 import { readBytes } from './read-bytes'
 
-// The first two limits are about twice what a very large workbook needs: 900 sheets with a chart each have
-// about 4,500 parts and a directory of 440 KB. A document has about a dozen parts.
+// The first two limits are about twice what a very large workbook needs. A workbook with 900 sheets and a
+// chart on each sheet has about 4,500 parts and a directory of 440 KB. A document has about a dozen parts.
 const MOST_ENTRIES = 10_000
 const MOST_DIRECTORY_BYTES = 1024 * 1024
 const MOST_PART_BYTES = 64 * 1024
@@ -25,18 +25,18 @@ const REPEATED_NAME = 'The file contains two parts with the same name. Open the 
 export interface Archive {
   /** The names of all entries, in lower case. */
   names: Set<string>
-  /** The requested entry, or undefined if the archive has none of that name. */
+  /** The start of the requested entry. Undefined if the archive has no entry with the requested name. */
   part: { start: Buffer; isWhole: boolean } | undefined
 }
 
 /**
  * Reads the names of a zip archive's entries and the first 64 KiB of the entry named `part`. The archive
- * begins at byte `start` of the file. Throws ArchiveRefused if the directory is too large or repeats a name,
- * and other errors if the archive is damaged.
+ * begins at byte `start` of the file. Throws ArchiveRefused if the directory is too large or repeats a name.
+ * Throws other errors if the archive is damaged.
  *
  * Reads the central directory, so that data descriptors and the order of the entries do not matter. Opens
- * only the entry `part`. The time is proportional to the size of the directory. The package file-type is not
- * used, because it reads the entries from the front and needs the sizes in their headers.
+ * only the entry `part`. The time is proportional to the size of the directory. The npm package file-type
+ * would be no replacement, because it reads the entries from the front and needs the sizes in their headers.
  */
 export const readArchive = async (
   file: FileHandle,
@@ -44,8 +44,8 @@ export const readArchive = async (
 ): Promise<Archive> => {
   const reader = new ArchiveReader(file, start)
   const size = (await findEnd(file, start)) - start
-  // Leaves names undecoded. To decode a name, yauzl computes its checksum again for each Unicode path field
-  // (0x7075) of the entry, which takes seconds of processor time in a hostile archive.
+  // Leaves names undecoded. To decode a name, yauzl computes the name's checksum again for each Unicode path
+  // field (0x7075) of the entry. In a hostile archive, this takes seconds of processor time.
   const zip = await fromRandomAccessReaderPromise(reader, size, { autoClose: false, decodeStrings: false })
   const { names, found } = await listEntries(zip, part, signal)
   return { names, part: found && (await readPart(zip, reader, found)) }
@@ -53,7 +53,8 @@ export const readArchive = async (
 
 const END = 'PK\x05\x06'
 const END_BYTES = 22
-// How many bytes may follow the end record: a comment, and trailing bytes.
+// How many bytes at the end of the file are searched for the end record. A comment and trailing bytes may
+// follow the record.
 const MOST_TAIL_BYTES = 128 * 1024
 
 /** Returns the position where the archive ends. Excludes trailing bytes, because yauzl would refuse them. */
@@ -68,8 +69,8 @@ const findEnd = async (file: FileHandle, start: number): Promise<number> => {
 const READ_AHEAD_BYTES = 16 * 1024
 
 /**
- * Reads ahead: yauzl requests about 50 bytes at a time, and each read of the file is a trip to another
- * thread.
+ * Reads the file in blocks of at least 16 KiB. yauzl requests only about 50 bytes at a time, and Node.js
+ * passes each read of the file to another thread.
  */
 class ArchiveReader extends RandomAccessReader {
   private ahead: Buffer = Buffer.alloc(0)
@@ -125,7 +126,10 @@ const listEntries = async (zip: ZipFile, part: string, signal: AbortSignal) => {
   return { names, found }
 }
 
-/** Reads the start of an entry. Throws if the entry is encrypted or its size differs from the directory. */
+/**
+ * Returns the first 64 KiB of an entry. Throws if the entry is encrypted or compressed in an unknown way, or
+ * if the size of the content contradicts the directory.
+ */
 const readPart = async (zip: ZipFile, reader: ArchiveReader, entry: Entry): Promise<Archive['part']> => {
   if (!entry.canDecodeFileData()) throw new Error('The part is encrypted, or compressed in an unknown way.')
   const { fileDataStart } = await zip.readLocalFileHeaderPromise(entry, { minimal: true })
@@ -136,7 +140,7 @@ const readPart = async (zip: ZipFile, reader: ArchiveReader, entry: Entry): Prom
   return { start, isWhole: entry.uncompressedSize <= MOST_PART_BYTES }
 }
 
-/** Inflates up to 64 KiB. The packed bytes may end early. */
+/** Inflates the first 64 KiB of an entry. `packed` may be cut off before its end. */
 const inflateStart = async (packed: Buffer): Promise<Buffer> => {
   const inflate = createInflateRaw({ chunkSize: MOST_PART_BYTES, finishFlush: constants.Z_SYNC_FLUSH })
   inflate.end(packed)

@@ -2,8 +2,9 @@ import { createReadStream } from 'node:fs'
 
 const MARKS: Record<string, string> = { '\xff\xfe': 'utf-16le', '\xfe\xff': 'utf-16be' }
 
-// Matches a control character that does not belong in a text. Allows tab, line ends and form feed, the range
-// 0x80 to 0x9F, which has letters in Windows-1252, and Ctrl-Z at the end, where DOS programs write it.
+// Matches a control character that does not belong in a text. Tab, line ends and form feed are allowed. The
+// range 0x80 to 0x9F is allowed, because this range has characters in Windows-1252. Ctrl-Z is allowed only at
+// the end of the text, where DOS programs write it.
 const CONTROL = /[^\P{Cc}\t\n\f\r\cZ\x80-\x9f]|\cZ[^\cZ]/u
 
 // The bytes that have no character in Windows-1252.
@@ -11,13 +12,14 @@ const UNASSIGNED = /[\x81\x8d\x8f\x90\x9d]/
 
 const readMark = (start: Buffer): string | undefined => MARKS[start.toString('latin1', 0, 2)]
 
-/** Decodes a text by its byte order mark, or as UTF-8 without one. */
+/** Decodes a text by its byte order mark. A text without a byte order mark is decoded as UTF-8. */
 export const decodeMarked = (bytes: Buffer): string => new TextDecoder(readMark(bytes)).decode(bytes)
 
 /**
- * Reads a file to detect the charset of its text, without keeping the text in memory. `start` is the start of
- * the file. Returns no `charset` if none fits. If the file contains a control character that does not belong
- * in a text, returns the first one as `control`. Throws if `signal` aborts.
+ * Reads a file to detect the charset of its text, without keeping the text in memory. `start` contains at
+ * least the first two bytes of the file. Returns no `charset` if no charset fits. If the file contains a
+ * control character that does not belong in a text, returns the first such character as `control`. Throws if
+ * `signal` aborts.
  */
 export const readText = async (
   path: string,

@@ -5,13 +5,16 @@ export interface ZipEntry {
   content: string | Buffer
   /** The compressed content, if it differs from the output of zlib. */
   packed?: Buffer
-  /** Values of the entry in the directory. They default to the true values. */
+  /** The values of the entry in the directory. Omitted values are the true values. */
   directory?: { packed?: number; size?: number; offset?: number; extra?: Buffer; comment?: Buffer }
   /** The number of times that the directory lists the entry. */
   listed?: number
 }
 
-/** Makes a zip file. With `descriptors`, the sizes of an entry follow its bytes instead of preceding them. */
+/**
+ * Makes a zip file. With `descriptors`, the sizes of an entry follow the bytes of the entry instead of
+ * preceding them.
+ */
 export const makeZip = (entries: Record<string, string | Buffer>, { descriptors = false } = {}): Buffer =>
   makeZipOfEntries(
     Object.entries(entries).map(([name, content]) => ({ name, content })),
@@ -83,8 +86,8 @@ const header = (entry: {
 }): Buffer => {
   const { signature, name, numbers, descriptors, offset } = entry
   const { extra = Buffer.alloc(0), comment = Buffer.alloc(0) } = entry
-  // Compared with a local header, a header in the directory has one more field at its start (made by), and
-  // several more at its end.
+  // A header in the directory has the fields of a local header, another field before them (made by), and
+  // several more fields at the end.
   const shift = offset === undefined ? 0 : 2
   const buffer = sizes(Buffer.alloc(offset === undefined ? 30 : 46), 14 + shift, numbers, signature)
   buffer.writeUInt16LE(20, 4 + shift)

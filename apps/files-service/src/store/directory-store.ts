@@ -6,7 +6,8 @@ import { type ObjectStore, storeUnavailable, toStoreError } from './object-store
 
 const readCode = (error: unknown) => (error as NodeJS.ErrnoException).code ?? ''
 
-// The codes that mean "no such object". ELOOP is a symbolic link, which could lead a reader out of the store.
+// These codes mean "no such object". ELOOP means that the path is a symbolic link. Following the link could
+// lead a reader out of the store.
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP'])
 
 const sync = async (path: string) => {
@@ -51,8 +52,8 @@ export const createDirectoryStore = (root: string): ObjectStore => {
   }
   const checkSpool = () => access(spoolFolder, constants.W_OK | constants.X_OK)
   const makeFolder = async (path: string) => {
-    // Creates no parent folders. If the volume of the root is not mounted, files must not land on the disk
-    // under the mount point.
+    // Creates no parent folders. If the volume of the root is not mounted, files must not be written to the
+    // disk under the mount point.
     await mkdir(path, { mode: 0o750 }).catch((error) => {
       if (readCode(error) === 'ENOENT') throwUnavailable(error)
       if (readCode(error) !== 'EEXIST') throw error
@@ -78,7 +79,8 @@ export const createDirectoryStore = (root: string): ObjectStore => {
         await makeFolder(dirname(path))
         // Links the file, because a rename would replace an existing object.
         await link(file.path, path)
-        // Flushes the root too: another process may have made the collection's folder and not flushed it yet.
+        // Flushes the root too, because another process may have made the collection's folder without having
+        // flushed the root yet.
         await Promise.all([syncFolder(dirname(path)), syncFolder(root)])
       } catch (error) {
         throw toStoreError(error)

@@ -5,10 +5,13 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { eventually, freePort } from '@leadwire/test-kit'
 
-/** The path of MinIO's server, which the set-up of the run found or built. Undefined if there is none. */
+/**
+ * The path of the MinIO server that the global set-up of the specs found or built. Undefined if there is
+ * none.
+ */
 export const minioBinary: string | undefined = process.env['LEADWIRE_TEST_MINIO']
 
-/** The reason why the set-up has no MinIO server. */
+/** The reason why the global set-up has found and built no MinIO server. */
 export const whyNoMinio: string = process.env['LEADWIRE_TEST_NO_MINIO'] ?? ''
 
 const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
@@ -18,8 +21,8 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
 }
 
 /**
- * Expects that SIGSTOP has stopped every thread; the threads stop one after another. Skips systems without
- * /proc.
+ * Expects that SIGSTOP has stopped every thread of a process. The threads stop one after another. Expects
+ * nothing on systems without /proc.
  */
 const expectStopped = async (pid: number) => {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])
@@ -30,8 +33,9 @@ const expectStopped = async (pid: number) => {
 }
 
 /**
- * Starts a MinIO over `directory`, without a bucket. It can be killed and restarted at the same address. With
- * `tls` it speaks https and uses `public.crt` and `private.key` in `certsDirectory`.
+ * Starts a MinIO server that stores its data in `directory`, without a bucket. The server has the same
+ * address after a kill and a restart. With `tls`, the server speaks https and uses `public.crt` and
+ * `private.key` in `certsDirectory`.
  */
 export const startMinio = async (
   binary: string,

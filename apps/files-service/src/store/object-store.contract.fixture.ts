@@ -7,7 +7,8 @@ import type { ObjectStore } from './object-store'
 const MEBIBYTE = 1024 * 1024
 
 /**
- * Tests the behaviour of every store. `openStore` returns the store of this run, which is prepared and empty.
+ * Tests the behaviour that all object stores share. `openStore` returns the store under test, prepared and
+ * empty.
  */
 export const testObjectStore = (openStore: () => ObjectStore) => {
   let folder: string

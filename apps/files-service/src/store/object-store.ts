@@ -5,7 +5,7 @@ import { Histogram } from 'prom-client'
 export const storeUnavailable = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
 
-/** Converts an error of a disk: a full disk makes the store unavailable. Returns other errors unchanged. */
+/** Converts the error of a full disk to unavailable. Returns other errors unchanged. */
 export const toStoreError = (error: unknown): unknown =>
   /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeUnavailable(error) : error
 
@@ -20,8 +20,8 @@ interface StoredObject {
  */
 export interface ObjectStore {
   /**
-   * The folder on this machine where uploads are spooled. In a directory store it is on the device of the
-   * objects, because `put` links the spooled file.
+   * The folder on this machine where uploads are spooled. A directory store has this folder on the same
+   * device as its objects, because `put` links the spooled file.
    */
   readonly spoolFolder: string
   /** Creates the folders or the bucket if they do not exist. */
@@ -38,14 +38,14 @@ export interface ObjectStore {
     signal?: AbortSignal,
   ): Promise<void>
   /**
-   * Returns the object's bytes from byte `from` to the end, and their number; undefined if there is no
-   * object. `from` must lie before the end. The caller must read or destroy the stream. The signal also ends
-   * a stream that waits for bytes.
+   * Returns the object's bytes from byte `from` to the end, and the number of these bytes. Returns undefined
+   * if the object does not exist. `from` must lie before the end. The caller must read or destroy the stream.
+   * The signal also ends a stream that waits for bytes.
    */
   get(key: string, options?: { from?: number; signal?: AbortSignal }): Promise<StoredObject | undefined>
   /**
-   * Lists the keys of objects that were stored before a time, in no order. May include the names of files
-   * that this service has not stored.
+   * Lists the keys of objects that were stored before a time, in no particular order. May include the names
+   * of files that this service has not stored.
    */
   list(options: { before: Date; signal?: AbortSignal }): AsyncIterable<string>
   /** Deletes an object. Also succeeds if the object does not exist. */

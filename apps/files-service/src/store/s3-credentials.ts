@@ -8,9 +8,9 @@ export interface S3Credentials {
 }
 
 /**
- * Returns a function that returns the current credentials: the keys of the settings, if they are set.
- * Otherwise AWS's library finds the credentials of the role that this machine or pod has, and renews them in
- * the background five minutes before they expire.
+ * Returns a function that returns the current credentials. If the settings have keys, the credentials are
+ * these keys. Otherwise AWS's library finds the credentials of the role that this machine or pod has, and
+ * renews the credentials in the background five minutes before they expire.
  */
 export const createS3Credentials = (config: {
   S3_ACCESS_KEY: string | undefined

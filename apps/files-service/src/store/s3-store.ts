@@ -15,8 +15,8 @@ import type { S3Credentials } from './s3-credentials'
  */
 const SIGNATURE_LIFE = 3600
 
-// How long a connection to the store may be idle before the store counts as unavailable. Shorter than the
-// timeouts of clients and proxies, so that the client gets this service's error.
+// How long a connection to the store may be idle before the store counts as unavailable. This limit is
+// shorter than the timeouts of clients and proxies, so that the client gets this service's error.
 const SILENCE_LIMIT_MS = 8000
 
 // Closes idle connections before the store does, because a request on a closing connection would fail. Avoids
@@ -24,9 +24,9 @@ const SILENCE_LIMIT_MS = 8000
 const AGENT_OPTIONS = { keepAlive: true, timeout: 5000 }
 
 /**
- * Creates a store in a bucket of any S3. The minio client creates the bucket and lists objects. For all other
- * requests it only signs URLs, because its putObject would hold up to a part (at least 5 MiB) in memory, and
- * its getObject has neither timeout nor signal.
+ * Creates a store in a bucket of any S3-compatible service. The minio client creates the bucket and lists
+ * objects. For all other requests, the client only signs URLs: its putObject would hold up to one part of a
+ * file (at least 5 MiB) in memory, and its getObject has neither a timeout nor a signal.
  */
 export const createS3Store = (options: {
   bucket: string
@@ -34,11 +34,11 @@ export const createS3Store = (options: {
   /** Called before each request. */
   credentials: () => Promise<S3Credentials>
   region: string
-  /** The authorities that may sign the store's certificate. The default is Node's list. */
+  /** The certificate authorities that may sign the store's certificate. The default is Node's list. */
   authorities?: Watched<string> | undefined
   /**
-   * A folder on this machine for uploads in progress. Uploads are spooled, because S3 needs the size of an
-   * upload first, but the size is known only at the end.
+   * A folder on this machine for uploads in progress. S3 requires the size of an upload before its bytes, but
+   * the size is known only at the end, so each upload is spooled first.
    */
   spoolFolder: string
   silenceLimitMs?: number
@@ -54,7 +54,7 @@ export const createS3Store = (options: {
     useSSL,
     region,
     transportAgent: agent,
-    // Uses an object, because the library does not export the class of providers.
+    // Uses a plain object, because the library does not export its class for credential providers.
     credentialsProvider: {
       getCredentials: async () => {
         const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
@@ -93,15 +93,17 @@ export const createS3Store = (options: {
       ...(signal && { signal }),
     })
     request.once('timeout', () => request.destroy(new Error('the store timed out')))
-    // Ignores errors after the response: the stream of its body reports them.
+    // Ignores errors that follow the response, because the stream of the response's body reports them.
     request.on('error', () => undefined)
     const responding = once(request, 'response') as Promise<[IncomingMessage]>
-    // Ignores a failure to send: the store may respond before it has read everything (403, 412, 503).
+    // Ignores a failure to send the file, because the store may respond before it has read the whole file
+    // (403, 412, 503).
     if (file === undefined) request.end()
     else pipeline(createReadStream(file), request).catch(() => undefined)
     try {
       const [response] = await responding
-      // Removes the timeout: from now on, a slow client that reads no further may leave the connection idle.
+      // Removes the timeout, because from now on a slow client may stop reading and leave the connection
+      // idle.
       if (method === 'GET') request.setTimeout(0)
       if ((response.statusCode ?? 500) < 500) return response
       throw new Error(`the store responded with ${response.statusCode}: ${await readBody(response)}`)
@@ -118,7 +120,7 @@ export const createS3Store = (options: {
     if (head.statusCode !== 404)
       throw new Error(`bucket ${bucket} can't be used: the store responded with ${head.statusCode}`)
     await client.makeBucket(bucket, region).catch((error: { code?: string }) => {
-      // Ignores that another copy of this service has created the bucket meanwhile.
+      // Ignores the error if another copy of this service has created the bucket meanwhile.
       if (error.code !== 'BucketAlreadyOwnedByYou' && error.code !== 'BucketAlreadyExists') throw error
     })
   }
@@ -129,7 +131,7 @@ export const createS3Store = (options: {
     // Creates the bucket again if the store has lost its disks.
     check: prepare,
     put: async (key, { path: file, size, contentType }, signal) => {
-      // With If-None-Match, Amazon S3 and MinIO respond with 412 for an existing object.
+      // If-None-Match makes Amazon S3 and MinIO refuse to replace an existing object (412).
       const headers = { 'content-length': size, 'content-type': contentType, 'if-none-match': '*' }
       await requireStatus(200, 'store', key, await send('PUT', key, { file, headers, signal }))
     },
@@ -156,8 +158,8 @@ export const createS3Store = (options: {
 }
 
 /**
- * Reads a response to its end, which frees the connection. Returns the start of its body for an error
- * message.
+ * Reads the whole body of a response, which frees the connection. Returns the first 2,000 characters for an
+ * error message.
  */
 const readBody = async (response: IncomingMessage): Promise<string> => {
   let text = ''

@@ -5,10 +5,13 @@ import http, { type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { eventually, freePort } from '@leadwire/test-kit'
 
-/** The path of SeaweedFS' server, which the set-up of the run found or built. Undefined if there is none. */
+/**
+ * The path of the SeaweedFS server that the global set-up of the specs found or built. Undefined if there is
+ * none.
+ */
 export const seaweedfsBinary: string | undefined = process.env['LEADWIRE_TEST_SEAWEEDFS']
 
-/** The reason why the set-up has no SeaweedFS server. */
+/** The reason why the global set-up has found and built no SeaweedFS server. */
 export const whyNoSeaweedfs: string = process.env['LEADWIRE_TEST_NO_SEAWEEDFS'] ?? ''
 
 const KEYS = { accessKey: 'leadwire', secretKey: 'leadwire-on-loopback' }
@@ -17,8 +20,8 @@ const ports = async (...names: string[]) =>
   Promise.all(names.map(async (name) => `-${name}=${await freePort()}`))
 
 /**
- * Starts a SeaweedFS with an S3 interface over `directory`, without a bucket. It restarts at the same
- * address.
+ * Starts a SeaweedFS server with an S3 interface that stores its data in `directory`, without a bucket. The
+ * server has the same address after a restart.
  */
 export const startSeaweedfs = async (binary: string, directory: string) => {
   await mkdir(directory, { recursive: true })

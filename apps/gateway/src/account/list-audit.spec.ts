@@ -29,7 +29,7 @@ let asked: ListAuditRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
     audit: {
-      // Calls alternate between the two logs, because each response reads each log once.
+      // Each response of the gateway reads each log once, so every second call gets the other log.
       listAudit: async (request) => {
         const log = logs[asked.length % 2]!
         asked.push(request)
@@ -98,7 +98,7 @@ test.each([
   [130, 130],
 ])('logs of %i and %i entries are one, newest first, each entry once', async (one, other) => {
   const numbers = Array.from({ length: one + other }, (_, index) => index)
-  // Each moment has three entries, spread over both services.
+  // Each moment has three entries. The entries are spread over both services.
   const all = numbers.map((number) => entry(number, Math.floor(number / 3)))
   const isOfOne = (number: number) =>
     Math.floor(((number + 1) * one) / (one + other)) > Math.floor((number * one) / (one + other))

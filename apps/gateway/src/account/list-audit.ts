@@ -44,11 +44,11 @@ const parsePosition = (place: string): AuditPosition => {
   return { at: at!, id: id! }
 }
 
-// All times have the same length, and so have all ids. Comparing them as strings therefore gives
-// PostgreSQL's order.
+// Compares times and ids as strings. All times have the same length, and all ids have the same length, so the
+// order is the same as in PostgreSQL.
 const isOlder = (a: AuditEntry, b: AuditEntry) => (a.at === b.at ? a.id < b.id : a.at < b.at)
 
-/** Lists the changes of an account. Merges the audit logs of all services. */
+/** Lists the audit log of an account. Merges the audit logs of all services. */
 export const listAudit = listOperation({
   route: 'GET /manage/audit',
   summary: 'List audit entries',

@@ -1,14 +1,18 @@
 /*
- * Limits, by account, the work that this copy of the gateway does at once. A request whose body has arrived
- * waits here until it may begin. Its calls may then join batches: docs/architecture.md lists the queues.
- * A request does not wait, but is refused at once, if one of these is not free:
+ * Limits how much work of each account this copy of the gateway does at once. A request whose body has
+ * arrived waits here until it may begin. Its calls may then wait for a batch (docs/architecture.md lists all
+ * queues).
  *
- * - memory for its body, because a waiting body would already use the memory
- * - a place for its file, export, stream or poll, because places are held for a long time
+ * A request is refused at once, without waiting, in two cases:
  *
- * Anybody can send requests with the publishable token of a public page. Such requests use separate places
- * and separate memory, so that they cannot block the account's other requests. Each visitor, by IP address,
- * gets only a share of this memory and a few places for files.
+ * - Too little memory is free for the body of the request. If the request waited, its body would already use
+ *   the memory.
+ * - The account has the maximum number of uploads, exports, streams or polls in flight. Each of them takes a
+ *   place of the account, and keeps this place for a long time.
+ *
+ * Anybody can send requests with the publishable token of a public page. Such requests use a separate queue,
+ * separate places and separate memory, so that they cannot block the account's other requests. Each visitor,
+ * by IP address, gets only a share of this memory and a few places for files.
  */
 import { type BatcherMeter, type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
 import type { FastifyReply } from 'fastify'
@@ -17,41 +21,44 @@ import { findSource, type Source } from './rate-limits'
 
 const MEBIBYTE = 1024 * 1024
 /**
- * The maximum size of a body with a publishable token. Also the maximum size of all fields of a form with
- * files.
+ * The maximum size of a body with a publishable token, in bytes. Also the maximum size of all fields of a
+ * website form with files.
  */
 export const PUBLIC_BODY_BYTES = 64 * 1024
 
 const MAX_WAIT_MS = 3000
 
-/** Enough for a family or an office that sends forms from one IP address at the same time. */
+/**
+ * Four uploads are enough for a family or an office that sends forms from one IP address at the same time.
+ */
 const UPLOADS_PER_SOURCE = 4
 const EXPORTS = 4
 const EVENT_STREAMS = 32
 const POLLS = 1000
 
 /**
- * The cost of a request whose call is sent in a batch. 50 such requests already keep all services busy, so
- * the 256 that the queue admits leave no service idle.
+ * The cost of a request whose call is sent in a batch. The queue admits 256 such requests at once, which
+ * leave no service idle: 50 such requests already keep all services busy.
  */
 export const BATCHED_CALL_COST = 1
 /** The cost of a request that makes a separate call. */
 export const UNARY_CALL_COST = 4
 /**
- * Each 4 KiB of a body add 1 to the cost of its request. The gateway needs as much time for 4 KiB as for a
- * batched call, and twenty times as much memory.
+ * A body adds 1 to the cost of its request for each 4 KiB. The gateway needs as much time for 4 KiB of a body
+ * as for a batched call, and twenty times as much memory.
  */
 const BYTES_PER_COST = 4 * 1024
 /**
- * The maximum that a body adds to the cost. An account that is alone has half of the queue, which fits two of
- * the largest bodies.
+ * The maximum that a body adds to the cost. While no other account has requests, an account has half of the
+ * queue. With this maximum, two requests with the largest bodies fit into that half.
  */
 const MAX_BODY_COST = 60
 
 /**
- * Makes the queue of requests. Accounts have equal shares, and one share is kept free for the next account.
- * A request beyond its account's share waits. Refusals would cost more than waiting, because clients repeat
- * a refused request at once: when 640 connections were refused, throughput fell to a tenth.
+ * Makes the queue of requests. Accounts have equal shares, and one share is kept free for the next account. A
+ * request beyond its account's share waits. Refusing the request would cost more than waiting, because
+ * clients repeat a refused request at once. When the gateway refused 640 connections, throughput fell to a
+ * tenth.
  */
 const createRequestQueue = (capacity: number, maxWaiting: number, meter: BatcherMeter | undefined) =>
   createFairQueue({
@@ -63,8 +70,9 @@ const createRequestQueue = (capacity: number, maxWaiting: number, meter: Batcher
   })
 
 /**
- * Bounds the bytes of bodies in memory, and refuses a body that does not fit. The share of each holder has
- * room for at least one body of the `largest` size.
+ * Makes the function that reserves memory for a body, and refuses a body that does not fit. The function
+ * bounds the bytes of all bodies in memory. The holder is the account or the visitor that sends the body. The
+ * share of each holder has room for at least one body of the `largest` size.
  */
 const createBodyMemory = <Holder>(capacity: number, largest: number, meter: BatcherMeter | undefined) =>
   createFairQueue<Holder>({
@@ -87,8 +95,8 @@ const createPlaces = <Holder = number>(max: number, holder: string, what: string
 }
 
 /**
- * Holds a place until the response has ended or its connection is closed. Throws TooBusy if the connection
- * is closed already.
+ * Takes a place, and releases it when the response has ended or the connection is closed. Throws TooBusy if
+ * the connection is already closed.
  */
 export const holdPlace = async (reply: FastifyReply, place: Promise<() => void>): Promise<void> => {
   const leave = await place
@@ -112,8 +120,9 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
 
   return {
     /**
-     * Waits until a request whose body has arrived may begin. The request holds its place until its
-     * response has ended. Throws TooBusy after 3 s, or if too many requests wait.
+     * Waits until a request whose body has arrived may begin. The request counts against its account's share
+     * until the response has ended. Throws TooBusy if the request has waited for 3 s, or if too many requests
+     * wait.
      */
     admitRequest: (
       reply: FastifyReply,
@@ -131,7 +140,7 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
       return holdPlace(reply, queue(accountId, cost))
     },
     /**
-     * Holds memory for a body until the response has ended. Throws TooBusy if not enough memory is free.
+     * Reserves memory for a body until the response has ended. Throws TooBusy if too little memory is free.
      */
     holdBodyMemory: (reply: FastifyReply, bytes: number): Promise<void> => {
       const { request } = reply
@@ -140,8 +149,9 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
       return holdPlace(reply, bodies(principal?.accountId ?? 0, bytes))
     },
     /**
-     * Holds the places of an upload. Throws rate-limited if the account, or the visitor, already has the
-     * maximum number of uploads.
+     * Takes a place for an upload until the response has ended. An upload with a publishable token takes a
+     * place of the visitor and a place of the account. Throws rate-limited if one of these places is not
+     * free.
      */
     holdUpload: async (reply: FastifyReply): Promise<void> => {
       const { request } = reply

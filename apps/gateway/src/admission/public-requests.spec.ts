@@ -242,7 +242,7 @@ test('bodies that wait for their end take a bounded memory from each account', a
   await eventually(() =>
     expect(unfinished.filter(({ received }) => received.includes('503'))).toHaveLength(4),
   )
-  // A publishable token uses separate memory.
+  // A request with a publishable token succeeds, because it uses separate memory.
   const headers = { authorization: 'Bearer form', origin: ORIGIN }
   expect((await gateway.send({ method: 'POST', url: '/leads', headers, payload: CREATE })).statusCode).toBe(
     200,
@@ -308,7 +308,7 @@ describe('forms with files that are on their way', () => {
   test('count by connection behind a proxy that TRUSTED_PROXIES does not name', async () => {
     await start()
     await fill('127.0.0.1', () => ['X-Forwarded-For: 192.0.2.1'], 0)
-    // All places of the account are taken.
+    // The account's places are all taken now, so the form of another visitor is refused.
     expect(await sendForm('127.0.0.2')).toBe(429)
   })
 

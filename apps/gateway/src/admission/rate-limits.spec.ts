@@ -19,7 +19,7 @@ let gateway: RunningGateway
 let nowMs: number
 beforeEach(async () => {
   calls = 0
-  // Replaces Date.now, because the rate-limit library reads it directly.
+  // Replaces Date.now, because the rate-limit library reads the time directly from Date.now.
   nowMs = Date.now()
   jest.spyOn(Date, 'now').mockImplementation(() => nowMs)
   gateway = await startGateway(behind, { config: { RATE_LIMIT: { requests: 2, windowMs: 60_000 } } })

@@ -1,7 +1,7 @@
 /*
- * Limits of requests: by token, by IP address, and by day. This copy of the gateway counts by token and by
- * IP address in its own memory, so two copies allow twice as many requests. leads-service counts the limits
- * by day.
+ * Limits requests by token, by IP address, and by day. This copy of the gateway counts by token and by IP
+ * address in its own memory, so two copies allow twice as many requests. leads-service counts for the daily
+ * limits.
  */
 import type { Socket } from 'node:net'
 import rateLimit from '@fastify/rate-limit'
@@ -13,7 +13,7 @@ import { ProblemError } from '../http/problem'
 
 export interface RateLimit {
   requests: number
-  /** In milliseconds; always whole seconds. */
+  /** In milliseconds. Always a whole number of seconds. */
   windowMs: number
 }
 
@@ -21,16 +21,18 @@ export interface RateLimit {
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /**
- * The maximum number of tokens or IP addresses that are counted. Beyond this number, the entry that was idle
- * for the longest time is dropped, even if it has reached its limit.
+ * The maximum number of tokens or IP addresses that a limit counts. Beyond this number, the entry that was
+ * idle for the longest time is deleted, even if this entry has reached its limit.
  */
 const MAX_COUNTED = 20_000
 
-/** Identifies a visitor, to count requests: an IP address, the /64 of an IPv6 address, or a connection. */
+/**
+ * Identifies a visitor for counting requests: an IPv4 address, the /64 of an IPv6 address, or a connection.
+ */
 export type Source = string | Socket
 
 /**
- * Returns an IPv4 address as it is, and the /64 of an IPv6 address, because one visitor has all addresses
+ * Returns an IPv4 address as it is. Returns the /64 of an IPv6 address, because one visitor has all addresses
  * of a /64.
  */
 const findNetwork = (ip: string): string => {
@@ -64,11 +66,11 @@ export const findSource = (request: FastifyRequest): Source =>
 
 interface Window {
   count: number
-  /** In milliseconds of the monotonic clock. */
+  /** When the window ends, in milliseconds of the monotonic clock. */
   endsAt: number
 }
 
-/** Limits requests with wrong tokens by IP address (in IPv6 by /64). */
+/** Makes the limit of requests with wrong tokens. The limit counts public IP addresses (IPv6 by /64). */
 const createWrongTokenLimit = ({ requests, windowMs }: RateLimit, now: () => number) => {
   const windows = new LRUCache<string, Window>({ max: MAX_COUNTED })
 
@@ -86,11 +88,11 @@ const createWrongTokenLimit = ({ requests, windowMs }: RateLimit, now: () => num
       windows.set(findNetwork(ip), window)
     },
     /**
-     * Returns the error if the request's IP address has sent too many wrong tokens, otherwise undefined.
-     * The caller ignores the error if the token was valid when this copy last verified it.
+     * Returns the error if the request's IP address has sent too many wrong tokens, otherwise undefined. The
+     * caller must ignore the error if the request's token was valid when this copy last verified the token.
      */
     refuse: ({ ip }: FastifyRequest): ProblemError | undefined => {
-      // Usually no address is counted. The request's address then need not be parsed.
+      // Usually no address is counted. In this case, does not parse the address of the request.
       const window = windows.size > 0 ? findWindow(ip) : undefined
       if (!window || window.count < requests) return undefined
       return new ProblemError(
@@ -116,7 +118,8 @@ const createLimiter = (app: FastifyInstance, limiter: Limiter): CountRequest => 
   const { name, countedBy, requests, windowMs } = limiter
   const readToken = ({ principal }: FastifyRequest) => principal.tokenId
   let count: ReturnType<FastifyInstance['createRateLimit']>
-  // A variable, because TypeScript would refuse `cache` in a literal: the library's type lacks this option.
+  // Passes the options in a variable. In a literal, TypeScript would refuse `cache`, because the library's
+  // type lacks this option.
   const options = {
     max: requests,
     timeWindow: windowMs,
@@ -129,7 +132,7 @@ const createLimiter = (app: FastifyInstance, limiter: Limiter): CountRequest => 
   return async (request, reply) => {
     const counted = await count(request)
     if (counted.isAllowed) return
-    // The headers of draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
+    // The headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
     reply.header('ratelimit-policy', `"${name}";q=${requests};w=${windowMs / 1000}`)
     reply.header('ratelimit', `"${name}";r=${counted.remaining};t=${counted.ttlInSeconds}`)
     if (!counted.isExceeded) return
@@ -166,8 +169,8 @@ export type RateLimits = ReturnType<typeof createRateLimits>
 const DAY_S = 86_400
 
 /**
- * Runs work for which leads-service enforces a daily limit. If the request exceeds this limit, the response
- * gets the RateLimit headers.
+ * Runs work for which leads-service enforces a daily limit. If leads-service refuses the work because of this
+ * limit, adds the RateLimit headers to the response. Rethrows all errors.
  */
 export const withDailyLimit = async <Result>(
   reply: FastifyReply,
@@ -178,7 +181,7 @@ export const withDailyLimit = async <Result>(
     return await work()
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'rate_limited') {
-      // The headers of draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
+      // The headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4.
       const counted = unit === undefined ? '' : `;qu="${unit}"`
       reply.header('ratelimit-policy', `"${name}";q=${quota}${counted};w=${DAY_S}`)
       reply.header('ratelimit', `"${name}";r=0;t=${error.retryAfterS}`)

@@ -17,7 +17,7 @@ beforeAll(async () => {
         },
       },
     },
-    // The request's own time limit must not end the call.
+    // Sets a long time limit for the request, so that this limit does not end the call.
     { requestLimitMs: 600_000 },
   )
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
@@ -31,6 +31,6 @@ test('a call ends when the client that it is for has gone', async () => {
   await eventually(() => expect(calls).toHaveLength(1))
   expect(calls[0]!.aborted).toBe(false)
   socket.destroy()
-  // Only the disconnect can end the call within 20 s: the request's own time limit is 10 minutes.
+  // Only the disconnect can end the call within 20 s, because the request's own time limit is 10 minutes.
   await eventually(() => expect(calls[0]!.aborted).toBe(true), { timeoutMs: 20_000 })
 })

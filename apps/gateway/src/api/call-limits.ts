@@ -13,8 +13,8 @@ declare module 'fastify' {
 }
 
 /**
- * How long a request may take from the arrival of its headers to its response. Files have other limits,
- * because their time depends on their size.
+ * How long a request may take from the arrival of its headers to its response. Requests with files have other
+ * limits, because their time depends on the size of the file.
  */
 const REQUEST_LIMIT_MS = 10_000
 
@@ -38,12 +38,13 @@ const parseKey = (header: string): string => {
 }
 
 /**
- * Reads the Idempotency-Key, with or without quotes (a structured-field string,
- * draft-ietf-httpapi-idempotency-key-header-07). Throws bad_request.
+ * Reads the Idempotency-Key. The key may have quotes, as a structured-field string has
+ * (draft-ietf-httpapi-idempotency-key-header-07). Returns undefined without the header. Throws bad_request if
+ * the header is malformed or repeated.
  */
 export const readIdempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   if (raw.headers['idempotency-key'] === undefined) return undefined
-  // Reads the raw headers, because Node joins two Idempotency-Key headers into one value.
+  // Reads the raw headers, because Node joins two Idempotency-Key headers into a single value.
   const [header = '', ...others] = raw.rawHeaders.filter(
     (_, at, all) => at % 2 === 1 && /^idempotency-key$/i.test(all[at - 1]!),
   )
@@ -55,7 +56,8 @@ export const readIdempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string
   )
 }
 
-// Sorts the members, because two requests whose bodies differ only in the order of members are equal.
+// Sorts the members, so that two bodies that differ only in the order of their members have equal
+// fingerprints.
 const sortMembers = (_name: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
@@ -63,7 +65,7 @@ const sortMembers = (_name: string, value: unknown): unknown =>
 
 /**
  * Returns the SHA-256 of the method, the path in lower case, and the parsed content. The path is in lower
- * case because references are case-insensitive.
+ * case, because references are case-insensitive.
  */
 export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')
@@ -85,7 +87,7 @@ export const readIdempotency = (request: FastifyRequest, content: unknown): Idem
 
 export const markReplayed = (reply: FastifyReply): void => void reply.header('idempotency-replayed', 'true')
 
-/** A response, new or saved. */
+/** A response of a service. The response is either new or a saved response. */
 export interface Saved {
   body: Uint8Array
   replayed?: boolean | undefined
@@ -97,8 +99,8 @@ export const renderSaved = (reply: FastifyReply, { body, replayed }: Saved): Uin
   return body
 }
 
-// Replaces Fastify's `request.signal`, which aborts as soon as the body has been read (seen with Fastify
-// 5.12 on Node 20).
+// Returns a signal that aborts if the connection is closed before the response has ended. Replaces Fastify's
+// `request.signal`, which aborts as soon as the body has been read (seen with Fastify 5.12 on Node 20).
 const createGoneSignal = ({ raw }: FastifyReply): AbortSignal => {
   const controller = new AbortController()
   const abort = () => {
@@ -111,7 +113,7 @@ const createGoneSignal = ({ raw }: FastifyReply): AbortSignal => {
 
 /**
  * Returns the limits of the calls that a request makes. A call ends at the request's deadline, or when the
- * connection of the request is closed. Each call carries the actor and the Idempotency-Key.
+ * connection of the request is closed. Each call carries the request's actor and Idempotency-Key.
  */
 export const createCallLimits = (reply: FastifyReply, idempotency?: Idempotency): CallLimits => {
   const { principal, id, deadline } = reply.request

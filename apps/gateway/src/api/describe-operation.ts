@@ -35,8 +35,8 @@ export interface Description {
    */
   etag?: 'read' | 'new' | 'change'
   /**
-   * The schema of a JSON body or a form. It becomes a component of the OpenAPI document, named after its
-   * title.
+   * The schema of a JSON body or a form. The schema becomes a component of the OpenAPI document, named after
+   * the schema's title.
    */
   body?: TSchema
   /** Whether the OpenAPI document describes `body` only as JSON, because a form would be hard to write. */
@@ -128,7 +128,7 @@ const documentedFields = (schema: TSchema): TSchema => {
   if (items) return { ...schema, items: inJsonSchema(documentedFields(items)) }
   if (!properties) return schema
   const documented = mapFields(schema, (field, name) => ({
-    // A required text needs a character, because an empty string counts as absent.
+    // A required text needs at least one character, because an empty string counts as absent.
     ...(required.includes(name) && isText(field) && { minLength: 1 }),
     ...inJsonSchema(documentedFields(field)),
   }))
@@ -136,8 +136,8 @@ const documentedFields = (schema: TSchema): TSchema => {
 }
 
 /**
- * Builds an example of a body. A field that refers to a record of the account, such as a user, has no
- * example, because the account may not have that record.
+ * Builds an example of a body. Omits fields that refer to a record of the account, such as a user, because
+ * the account may not have that record. These fields have no example.
  */
 export const buildExample = (body: TSchema): object => {
   const fields = Object.entries(body['properties'] as Record<string, TSchema>)
@@ -155,7 +155,10 @@ const describeContent = ({ body, jsonOnly, multipart, stream }: Description) => 
   return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema }, ...files }
 }
 
-/** Builds the schema of a route. Only the OpenAPI document uses it: Fastify validates nothing with it. */
+/**
+ * Builds the schema of a route. Only the OpenAPI document uses this schema. Fastify does not validate
+ * requests.
+ */
 export const describeOperation = (described: Description): FastifySchema => {
   const { operationId, tag, summary, description, scopes, params, query, idempotent, etag } = described
   const content = describeContent(described)

@@ -1,8 +1,8 @@
 import type { Call } from './operation'
 
 /**
- * Checks that the lead in the path exists. Throws not_found. Call it before you report invalid fields or
- * read a file, so that an unknown lead is a 404 whatever else the request contains.
+ * Checks that the lead in the path exists. Throws not_found. Call this function before you report invalid
+ * fields or read a file, so that the response for an unknown lead is 404, whatever else the request contains.
  */
 export const findLead = async ({ leadKey, clients, limits }: Call<unknown>): Promise<void> => {
   await clients.retrieveLead(leadKey(), limits)

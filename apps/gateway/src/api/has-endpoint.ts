@@ -15,8 +15,8 @@ export const isEndpoint = async (
 }
 
 /**
- * Returns whether the endpoint that the token is restricted to still exists. True for an unrestricted token.
- * A token remains valid after its endpoint was deleted, but must then find no records.
+ * Returns whether the endpoint that the token is restricted to still exists. Returns true for an unrestricted
+ * token. A token remains valid after its endpoint was deleted, but must then find no records.
  */
 export const hasEndpoint = async (call: Call<unknown>): Promise<boolean> => {
   const { endpointId } = call.request.principal

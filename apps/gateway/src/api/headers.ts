@@ -8,7 +8,7 @@ const ETAG = '"3-264574550"'
 
 const text = (description: string, example?: string) => Type.String(describe(description, example))
 
-/** The headers that requests may have. */
+// Headers of requests.
 export const IDEMPOTENCY_KEY: Headers = {
   'Idempotency-Key': Type.String({
     minLength: 1,
@@ -32,7 +32,7 @@ export const IF_MATCH: Headers = {
   ),
 }
 
-/** The headers of responses. */
+// Headers of responses.
 export const REQUEST_ID: Headers = {
   'X-Request-Id': text('The ID of the request. Quote it in support requests.'),
 }

@@ -34,14 +34,16 @@ interface CursorList<Filters extends TObject> extends About {
   find: (call: Call<unknown>, filters: Static<Filters>, place: string | undefined) => Promise<Found>
 }
 
-/** A JSON array of records, and the place where the next response continues. */
+/** A JSON array of records, and the position from which the next response continues. */
 interface Found {
   items: Uint8Array | string
   nextBefore?: string | number | undefined
   nextAfter?: number | undefined
 }
 
-/** Makes an operation that lists records by cursor. Each response has the cursor for the next request. */
+/**
+ * Makes an operation that lists records by cursor. Each response contains the cursor for the next request.
+ */
 export const listOperation = <Filters extends TObject = TObject>({
   filters = Type.Object({}) as Filters,
   record,
@@ -117,7 +119,7 @@ interface PagedList<Filters extends TObject> extends About {
   filters: Filters
   /** The name of the rows in messages, such as `deliveries`. */
   what: string
-  /** Finds a page, or the rows with ids below `cursor`. `total` may be capped. */
+  /** Finds a page of rows, or the rows with ids below `cursor`. `total` may be capped. */
   find: (
     call: Call<unknown>,
     asked: Static<Filters> & { page: number; cursor?: number },

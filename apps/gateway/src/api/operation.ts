@@ -36,18 +36,18 @@ export interface Dependencies {
   admission: Admission
   receiveUpload: ReceiveUpload
   importMaxBytes: number
-  /** Wakes the import worker of this process, so that it starts a new import at once. */
+  /** Wakes the import worker of this process, so that the worker starts a new import at once. */
   wakeImports: () => void
   /** IP addresses and CIDR ranges that webhooks come from. */
   webhookSources: readonly string[]
-  /** The base URL of the API in data that is stored or sent elsewhere, without a trailing slash. */
+  /** The base URL of the API for data that is stored or sent elsewhere, without a trailing slash. */
   configuredAddress: string
   /**
-   * Returns the base URL of the API for a response that only its requester reads, without a trailing slash.
+   * Returns the base URL of the API, without a trailing slash, for a response that only its requester reads.
    */
   findAddress: (request: FastifyRequest) => string
   timeZone: string
-  /** Aborts when a drain starts. Endless streams then end. */
+  /** Aborts when a drain starts. All endless streams must then end. */
   draining: AbortSignal
   logger: Logger
 }
@@ -56,7 +56,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 type Result = Readable | Uint8Array | string | object | undefined
 
-/** An authorised request, with everything that the handler needs to respond to it. */
+/** An authorised request, with everything that the handler needs to make the response. */
 export interface Call<Fields> {
   dependencies: Dependencies
   clients: Dependencies['clients']
@@ -65,20 +65,20 @@ export interface Call<Fields> {
   accountId: number
   limits: CallLimits
   /**
-   * Returns the parameter `id` of the path, or the parameter `name`. Throws not_found if it is not a
-   * positive integer.
+   * Returns the parameter `id` of the path, or the parameter `name`. Throws not_found if the parameter is not
+   * a positive integer.
    */
   pathId: (name?: string) => number
   /**
    * Returns the account and the reference of the lead in the path. The reference is in lower case. Throws
-   * not_found if it is not a UUID.
+   * not_found if the reference is not a UUID.
    */
   leadKey: () => { accountId: number; reference: string }
-  /** Verifies the token again, for a request that takes long. Rejects if the token is no longer valid. */
+  /** Verifies the token of a long request again. Rejects if the token is no longer valid. */
   recheck: () => Promise<void>
   /**
-   * Checks the fields of `body`. The default is the query if the operation has one, otherwise the request
-   * body.
+   * Checks the fields of `body`. By default, checks the query if the operation has a query, otherwise the
+   * request body.
    */
   check: (body?: Body) => Checked<Fields>
   /**
@@ -95,8 +95,8 @@ interface Operation<Schema extends TObject>
   /** A token needs one of these scopes. Default: see `listScopes`. null: the operation needs no token. */
   scope?: Scope | typeof PORTAL_LINK | readonly Scope[] | null
   /**
-   * Whether a token that is restricted to one endpoint may call the operation. By default it may if the
-   * path starts with `/manage/webhook-endpoints/:id`.
+   * Whether a token that is restricted to one endpoint may call the operation. The default is true if the
+   * path starts with `/manage/webhook-endpoints/:id`, otherwise false.
    */
   endpointTokens?: boolean
   /** The default is `Webhooks` for operations on endpoints and deliveries, otherwise `Management`. */
@@ -106,8 +106,8 @@ interface Operation<Schema extends TObject>
   /** The default describes the parameter `:reference` or `:id` of the route. */
   params?: TObject
   /**
-   * The schema that `check` uses. The default is the query, or else the body. Set it for anything else, such
-   * as the filters in a query, or the fields that are sent with a file.
+   * The schema that `check` uses. The default is the query, or else the body. Set this property to check
+   * anything else, such as only the filters of a query, or the fields that are sent with a file.
    */
   checks?: Schema
   /** Lists the errors of fields that depend on each other. */
@@ -115,8 +115,8 @@ interface Operation<Schema extends TObject>
   /** The maximum size of a body, in bytes. The default is 1 MiB. */
   bodyLimit?: number
   /**
-   * Whether the service that makes the change also saves the response. The service gets the
-   * Idempotency-Key from `limits`.
+   * Whether the service that makes the change also saves the response. The service gets the Idempotency-Key
+   * from `limits`.
    */
   savesResponse?: boolean
   /** The cost of a request in the admission queue. Use BATCHED_CALL_COST if the call is sent in a batch. */
@@ -125,12 +125,12 @@ interface Operation<Schema extends TObject>
   waits?: boolean
   /**
    * Resolves with the JSON of the response, with the bytes of a file, or with an object that becomes the
-   * `data` of the response. undefined makes a response without a body.
+   * `data` of the response. If the handler resolves with undefined, the response has no body.
    */
   handler: (call: Call<Static<Schema>>) => Promise<Result>
 }
 
-/** The properties that the makers of lists (list-operation.ts) pass on to `operation`. */
+/** The properties that the functions in list-operation.ts pass on to `operation`. */
 export type About = Pick<
   Operation<TObject>,
   'route' | 'tag' | 'summary' | 'description' | 'scope' | 'endpointTokens'
@@ -184,8 +184,8 @@ const findScopes = (
 }
 
 /**
- * Returns whether requests pass the admission queue. Files have separate limits, because their time depends
- * on the client.
+ * Returns whether requests pass the admission queue. Requests that send or receive files have separate
+ * limits, because their time depends on the client.
  */
 const isQueued = ({ answer, multipart, stream }: Pick<Description, 'answer' | 'multipart' | 'stream'>) =>
   !('types' in answer) && !multipart && !stream
@@ -214,7 +214,7 @@ const hideOtherEndpoints: onRequestHookHandler = (request, _reply, done) => {
 }
 
 /**
- * Adds a route, and a route for HEAD. If the route sends a file, both have the same handler, because
+ * Adds a route, and a route for HEAD. If the route sends a file, both routes have the same handler, because
  * Fastify's own HEAD handler would read the whole file and discard it.
  */
 const addRoute = (app: FastifyInstance, route: RouteOptions, sendsFile: boolean): void => {

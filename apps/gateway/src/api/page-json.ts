@@ -11,7 +11,7 @@ export const pageNumber = (page: unknown): number => {
   return Number.isSafeInteger(number) ? number : 1
 }
 
-/** The place where the next response starts. */
+/** The position from which the next response continues. */
 type Place = string | number | undefined
 
 const encodeNext = (place: Place) => (place === undefined ? null : encodeCursor(place))
@@ -36,8 +36,9 @@ interface Page {
 }
 
 /**
- * Renders a page as JSON. The fields have the order of the lead API, section Get Leads. `more` follows them.
- * A page past the end is rendered as in Laravel 7. The URLs of other pages keep the `filters`.
+ * Renders a page as JSON. The fields are in the order of the lead API, section Get Leads. The fields of
+ * `more` come last. A page past the end has the form that Laravel 7 gives such a page. The URLs of other
+ * pages contain the `filters`.
  */
 export const pageJson = (
   { request, dependencies: { findAddress } }: Call<unknown>,
@@ -67,8 +68,8 @@ export const pageJson = (
 }
 
 /**
- * Renders a page of a filtered list, whose total may be capped. Throws invalid for a page beyond a capped
- * total.
+ * Renders a page of a filtered list. The total of such a list may be capped. Throws invalid for a page beyond
+ * a capped total.
  */
 export const filteredPageJson = (
   call: Call<unknown>,

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Calls `ask` repeatedly until a result is complete (`isComplete`), or until `performance.now()` reaches
- * `until`. Resolves with the last result, or with `first` if `first` is complete.
+ * Calls `ask` repeatedly until `isComplete` accepts a result, or until `performance.now()` reaches `until`.
+ * Resolves with the last result. Makes no call if `first` is complete, and resolves with `first`.
  */
 export const pollUntil = async <Answer>(
   first: Answer,

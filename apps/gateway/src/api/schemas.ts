@@ -6,18 +6,18 @@ import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 export const named = <Fields extends TProperties>(title: string, fields: Fields) =>
   Type.Object(fields, { title })
 
-/** Makes the same kind of schema as `named`, with optional fields. */
+/** Makes a schema as `named` does, with all fields optional. */
 export const namedPartial = <Fields extends TProperties>(title: string, fields: Fields) =>
   partial(fields, { title })
 
 export const described = <Fields extends TProperties>(title: string, description: string, fields: Fields) =>
   Type.Object(fields, { title, description })
 
-/** The field of a form that holds the file. */
+/** Makes the schema of the form field that holds the file. */
 export const fileField = (description: string) =>
   Type.Unsafe({ type: 'string', format: 'binary', description })
 
-/** The token that made a change, with its name. */
+/** The id and the name of the token that made a change. */
 export const TokenName = named('TokenName', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['CRM'] }),
@@ -79,9 +79,10 @@ export const cursorPageSchema = (schema: TSchema) =>
   })
 
 /**
- * Makes the schema of a page with the paging fields of the lead API, or of the records after a cursor.
- * Both responses share one schema with optional fields, because generated clients would have to unwrap a
- * choice of two schemas. `only` is a sentence that says when `total_capped` and `next_cursor` are present.
+ * Makes the schema of two responses: a page with the paging fields of the lead API, and the records after a
+ * cursor. Both responses share one schema with optional fields, because generated clients would have to
+ * unwrap a choice of two schemas. `only` is a sentence that says when `total_capped` and `next_cursor` are
+ * present.
  */
 export const pagedListSchema = (schema: TSchema, path: string, only = '') => {
   const address = `https://api.example.com${path}`
@@ -150,7 +151,6 @@ export const LeadParams = Type.Object({ reference: leadReferenceSchema('The refe
 
 export const IdParams = Type.Object({ id: Type.Integer({ minimum: 1, examples: [1] }) })
 
-/** Problem documents (RFC 9457). */
 export const Problem = described('Problem', 'A problem document (RFC 9457).', {
   type: Type.String(
     describe(`The kind of problem. ${PROBLEMS_PATH} explains each kind.`, `${PROBLEMS_PATH}#invalid`),

@@ -4,7 +4,7 @@ import type { Call } from './operation'
 
 /** Closes a file without reading it. */
 export const closeFile = ({ bytes }: OpenFile): void => {
-  // A stream that is destroyed before its end emits an error.
+  // Ignores the error that a stream emits if it is destroyed before its end.
   bytes.on('error', () => undefined).destroy()
 }
 

@@ -163,7 +163,7 @@ describe('Token-Expires-At', () => {
 
   const answerAt = (time: string, { token = 'ending', method = 'GET', url = '/leads/statuses' } = {}) => {
     clock.databaseMs = Date.parse(time)
-    // Advances the clock by the 500 ms for which the gateway reuses a verification.
+    // Advances the clock by 500 ms, because the gateway reuses a verification for this time.
     clock.ms += 500
     const headers = { authorization: `Bearer ${token}` }
     return gatewayOfThen.send({ method: method as 'GET', url, headers })
@@ -201,7 +201,9 @@ describe('Token-Expires-At', () => {
 })
 
 describe('the verifier', () => {
-  /** PostgreSQL's time at each verification, far from the time of this process. */
+  /**
+   * PostgreSQL's time at each verification. Far from the time of this process, so that a mix-up fails a test.
+   */
   const DATABASE_MS = Date.parse('2001-02-03T04:05:06Z')
   const token = (change: Partial<VerifiedToken> = {}): VerifiedToken => ({
     suspended: false,

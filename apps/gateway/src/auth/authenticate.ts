@@ -1,15 +1,14 @@
 /*
- * Bearer-token authentication (RFC 6750; the lead API, section Authentication). A request passes these
- * steps:
+ * Bearer-token authentication (RFC 6750; the lead API, section Authentication). A request passes these steps:
  *
- * 1. A request is refused if its IP address has sent too many wrong tokens. A token that was valid when this
- *    copy last verified it passes this step.
+ * 1. A request is refused if its IP address has sent too many wrong tokens. A request passes this step anyway
+ *    if its token was valid when this copy last verified the token.
  * 2. leads-service verifies the token. The result is reused for 500 ms (`createTokenVerifier`).
- * 3. The token must be valid, and its account not suspended. The token needs a scope of the route. A token
- *    that is restricted to one endpoint also needs a route that accepts such tokens.
- * 4. The page that uses a publishable token must have one of the token's origins. The code checks the origin
+ * 3. The token must be valid, and its account must not be suspended. The token needs a scope of the route. A
+ *    token that is restricted to one endpoint also needs a route that accepts such tokens.
+ * 4. A page that uses a publishable token must have one of the token's origins. The code checks the origin
  *    before step 3 and then sets the CORS headers, so that the page can read a refusal by step 3. If both
- *    steps refuse, the response reports step 3.
+ *    steps refuse the request, the response reports step 3.
  * 5. The request is counted by its token. A request with a publishable token is also counted by its IP
  *    address.
  */
@@ -37,8 +36,8 @@ export interface Principal extends VerifiedToken {
   endsSoonAt: string | undefined
   /**
    * Returns PostgreSQL's time in milliseconds since the epoch: the time of the verification, plus the time
-   * that has passed in this process since. Every expiry is judged by this clock, never by the clock of this
-   * process.
+   * that has passed in this process since then. The gateway judges every expiry by this clock, never by the
+   * clock of this process.
    */
   databaseNow: () => number
 }
@@ -61,7 +60,10 @@ interface Verification {
 }
 
 export interface TokenVerifier {
-  /** Returns a cached result without a promise, because most requests need not wait. */
+  /**
+   * Finds the owner of a token. Returns a cached result without a promise, so that most requests need not
+   * wait.
+   */
   (token: string): Verified | Promise<Verified>
   /** Returns whether the token was valid when this copy last verified it, however long ago. */
   wasValid: (token: string) => boolean
@@ -97,8 +99,8 @@ export const createTokenVerifier = (options: {
     const wasValid = cache.peek(key)?.wasValid ?? false
     const verification: Verification = { result: verified, startedAt, wasValid }
     cache.set(key, verification)
-    // If leads-service did not respond, the next request verifies the token again. The entry stays, because
-    // it records whether the token was valid.
+    // If leads-service did not respond, the next request verifies the token again. The entry stays in the
+    // cache, because the entry records whether the token was valid.
     verified.catch(() => {
       verification.startedAt = Number.NEGATIVE_INFINITY
     })
@@ -124,7 +126,8 @@ export const createTokenVerifier = (options: {
 }
 
 /**
- * Returns whether a token may see an endpoint. A token that is restricted to one endpoint sees no other.
+ * Returns whether a token may see an endpoint. A token that is restricted to one endpoint sees only this
+ * endpoint.
  */
 export const seesEndpoint = ({ endpointId }: Pick<Principal, 'endpointId'>, id: number): boolean =>
   endpointId === undefined || endpointId === id
@@ -157,7 +160,8 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i
 
 const SEND = 'Send "Authorization: Bearer", a space and the token.'
 
-// The challenge has no error if the request has no bearer token (RFC 6750, 3.1).
+// Returns the 401 for a request. The challenge in the response has an error code only if the request has a
+// bearer token (RFC 6750, 3.1).
 const refuseAuthorization = (header: string | undefined): ProblemError => {
   const refuse = (detail: string, challenge = 'Bearer') =>
     new ProblemError('unauthenticated', detail, { 'www-authenticate': challenge })
@@ -195,7 +199,9 @@ export type Authenticate = (access: Access) => onRequestHookHandler
 /** Verifies the token of a long request again. Rejects if the token is no longer valid. */
 export type Recheck = (request: FastifyRequest, access: Access) => Promise<void>
 
-/** Makes the hook that authenticates the requests of a route. */
+/**
+ * Makes the hook that authenticates the requests of a route, and the function that verifies a token again.
+ */
 export const createAuthenticate = (
   app: FastifyInstance,
   verifyToken: TokenVerifier,

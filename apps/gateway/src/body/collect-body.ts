@@ -6,7 +6,7 @@ import { ProblemError } from '../http/problem'
 
 const KIBIBYTE = 1024
 const MEBIBYTE = 1024 * KIBIBYTE
-/** Enough for a file of 10 MiB and the other fields of a form. */
+/** Enough for a file of 10 MiB and all other fields of a form. */
 const MAX_FORM_BYTES = 11 * MEBIBYTE
 
 declare module 'fastify' {
@@ -33,15 +33,15 @@ export const bodyTooLarge = (maxBytes: number): ProblemError => {
 
 const MIN_BYTES_PER_SECOND = 1024
 
-/** The time after the start of a body during which the gateway does not check the speed of the body. */
+/** The grace period at the start of a body, in which the gateway does not check the speed of the body. */
 export const GRACE_MS = 5000
 
 export const TOO_SLOW = 'The body arrived slower than 1 KiB a second. Send it again over a faster connection.'
 
 /**
- * Calls `end` once the client has sent fewer bytes in total than 1 KiB for each second since the end of
- * `graceMs`. Time in which the gateway itself has paused the body does not count. Returns the function that
- * stops the watch.
+ * Watches the speed of a body. Calls `end` if the client has sent fewer bytes in total than 1 KiB for each
+ * second after the first `graceMs`. Does not count the time in which the gateway itself has paused the body.
+ * Returns the function that stops the watch.
  */
 export const watchSpeed = (request: IncomingMessage, graceMs: number, end: () => void): (() => void) => {
   const { socket } = request
@@ -61,9 +61,9 @@ const FIRST_BYTES = 4096
 const GROWTH = 4
 
 /**
- * Collects chunks in one buffer, which grows up to `expectedBytes`. Calls `onGrowth` with the number of
- * bytes that each growth allocates. A list of chunks would use 106 times the memory of the body if each
- * chunk had one byte.
+ * Collects chunks in one buffer, which grows up to `expectedBytes`. Calls `onGrowth` with the number of bytes
+ * that each growth allocates. A list of chunks would be no alternative: if each chunk had one byte, the list
+ * would use 106 times the memory of the body.
  */
 export const createGrowingBuffer = (
   expectedBytes: number,
@@ -93,8 +93,9 @@ const bodyTooLate = () =>
   new ProblemError('timeout', 'The request did not arrive in time. Send it again over a faster connection.')
 
 /**
- * Reads a whole body into memory. Rejects with too-large, with timeout (408) if the body arrives too slowly
- * or after the deadline of the request, and with TooBusy if no memory is free.
+ * Reads a whole body into memory. Rejects with too-large if the body is too large. Rejects with timeout (408)
+ * if the body arrives too slowly or after the deadline of the request. Rejects with TooBusy if no memory is
+ * free.
  */
 export const collectBody = (
   reply: FastifyReply,
@@ -119,7 +120,8 @@ export const collectBody = (
     }
     const finish = () => {
       stop()
-      // Otherwise a service would time out, and its error would not say that the client was slow.
+      // Refuses a body that has arrived after the deadline. Otherwise a service would time out, and its error
+      // would not say that the client was slow.
       if (deadline.getTime() <= Date.now()) reject(bodyTooLate())
       else resolve(Promise.all(memory).then(body.readBytes))
     }

@@ -25,6 +25,6 @@ const FORMATS: Record<string, ImportFormat> = {
 
 export const READ_TYPES = Object.keys(FORMATS)
 
-/** Returns the format that a Content-Type names. Undefined if an import may not have this type. */
+/** Returns the import format for a Content-Type. Returns undefined if an import may not have this type. */
 export const findFormat = (contentType: string): ImportFormat | undefined =>
   FORMATS[contentType.split(';')[0]!.trim().toLowerCase()]

@@ -27,7 +27,7 @@ export const parseJson = (text: string): unknown => {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Parses a JSON body. Throws bad_request if it is malformed, and invalid if it is not an object. */
+/** Parses a JSON body. Throws bad_request for malformed JSON, and invalid for JSON that is not an object. */
 export const parseJsonBody = (bytes: Buffer): Body => {
   const json = decodeUtf8(bytes)
   const fields = parseJson(json)
@@ -71,7 +71,8 @@ const parseForm = (text: string): Record<string, unknown> => {
 
 const parseFormBody = (bytes: Buffer): Body => {
   const text = decodeUtf8(bytes)
-  // `curl -d` sends JSON with this type by default. Parsed as a form, the JSON would have no known field.
+  // Refuses JSON, which `curl -d` sends with this type by default. Parsed as a form, the JSON would have no
+  // known field.
   if (/^\s*(\{.*\}|\[.*\])\s*$/s.test(text)) {
     const detail = `The body looks like JSON, but its Content-Type is ${FORM_TYPE}. Send Content-Type: application/json.`
     throw unsupported(detail)
@@ -80,11 +81,11 @@ const parseFormBody = (bytes: Buffer): Body => {
   return { fields, form: true, urlEncoded: true, errors: listTextErrors(fields) }
 }
 
-/** Returns the charset of a Content-Type, in lower case. */
+/** Returns the charset that a Content-Type names, in lower case. */
 export const findCharset = (type: string): string | undefined =>
   /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1]?.toLowerCase()
 
-/** Returns whether the gateway reads bodies in the charset of a Content-Type. */
+/** Returns whether the gateway can read a body with the charset of this Content-Type. */
 const isReadCharset = (type: string) => {
   const charset = findCharset(type)
   if (charset === undefined) return true
@@ -93,11 +94,11 @@ const isReadCharset = (type: string) => {
   return encoding === 'utf-8' || (encoding !== undefined && findFormat(type) !== undefined)
 }
 
-/** Returns the error of a body whose headers show that it cannot be read. */
+/** Returns an error if the headers of a request show that the gateway cannot read the body. */
 const refuseBody = ({ headers }: FastifyRequest): ProblemError | undefined => {
   const { 'content-encoding': coding, 'transfer-encoding': transfer, 'content-type': type = '' } = headers
-  // Bodies are never decompressed, because a small body could become arbitrarily large (RFC 9110, 15.5.16
-  // and 12.5.3). Node decodes only `chunked`.
+  // Refuses compressed bodies, because a small compressed body could become arbitrarily large. The response
+  // follows RFC 9110, 15.5.16 and 12.5.3. The only transfer coding that Node decodes is `chunked`.
   if (transfer !== undefined && !/^chunked$/i.test(transfer))
     return unsupported(`The Transfer-Encoding ${transfer} is not supported. Use chunked, or omit the header.`)
   if (coding !== undefined && !/^identity$/i.test(coding))
@@ -124,21 +125,21 @@ declare module 'fastify' {
 }
 
 /**
- * Larger bodies are parsed with pauses between them, because the gateway serves no other request while it
- * parses and checks a body. This takes 15 ms for 64 KiB of JSON, and 150 ms for 600 KB.
+ * The parser pauses between bodies larger than this size, because the gateway serves no other request while
+ * it parses and checks a body. Parsing and checking takes 15 ms for 64 KiB of JSON, and 150 ms for 600 KB.
  */
 const LARGE_BYTES = 64 * 1024
-/** The pause between two large bodies, in which other requests are served. */
+/** The pause between two large bodies. The gateway serves other requests during the pause. */
 const REST_MS = 20
 
 /**
  * Makes the function that parses large bodies with a pause between them. Without the pause, forty large
- * bodies blocked all other requests for 8 s. No queue is needed here, because admission lets in only two of
- * the largest bodies of an account, and four in all. The function throws TooBusy if the request times out, or
- * its client disconnects, before the body is parsed.
+ * bodies blocked all other requests for 8 s. This function needs no queue, because admission lets in at most
+ * four of the largest bodies, and at most two of one account. The function throws TooBusy if the request
+ * times out, or its client disconnects, before the body is parsed.
  */
 const createLargeBodyParser = () => {
-  /** In milliseconds of the monotonic clock. */
+  /** When the next large body may be parsed, in milliseconds of the monotonic clock. */
   let nextAt = Number.NEGATIVE_INFINITY
   return async ({ deadline, socket }: FastifyRequest, parse: () => Body): Promise<Body> => {
     while (performance.now() < nextAt) await pause(REST_MS)
@@ -154,10 +155,12 @@ const createLargeBodyParser = () => {
 }
 
 /**
- * Reads bodies of JSON and forms in three steps: collects the body, lets the `preValidation` hook of the
- * route admit the request, and parses the body. A request whose body is still arriving delays no other
- * request. Replaces Fastify's JSON parser, which refuses keys such as __proto__. Such keys are harmless
- * here, because no body is merged into another object.
+ * Reads bodies of JSON and forms in three steps: collects the body, waits until the `preValidation` hook of
+ * the route admits the request, and parses the body. A request delays no other request while its body is
+ * arriving.
+ *
+ * Replaces Fastify's JSON parser, which refuses keys such as __proto__. Such keys are harmless here, because
+ * the gateway merges no body into another object.
  */
 export const readBodies = (app: FastifyInstance, admission: Admission, graceMs: number): void => {
   app.removeAllContentTypeParsers()

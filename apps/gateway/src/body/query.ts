@@ -3,14 +3,15 @@ import type { FieldErrors } from '@leadwire/service-kit'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * Returns the parameters of a query as fields, with an error for each parameter that is repeated or not in
- * `known`.
+ * Returns the parameters of a query as fields. The result has an error for each repeated parameter, for each
+ * parameter that is not in `known`, and for `page` together with `cursor`.
  */
 export const readQuery = ({ query }: FastifyRequest, known: readonly string[]): Body => {
   const given = query as Record<string, unknown>
   const errors: [name: string, messages: string[]][] = []
   for (const [name, value] of Object.entries(given)) {
-    // Ignoring a misspelt or repeated filter would return the wrong records.
+    // Refuses misspelt and repeated filters. If the gateway ignored them, the response would have the wrong
+    // records.
     if (!known.includes(name))
       errors.push([
         name,
@@ -20,7 +21,7 @@ export const readQuery = ({ query }: FastifyRequest, known: readonly string[]): 
   }
   const both: FieldErrors =
     'page' in given && 'cursor' in given ? { page: ['Send either page or cursor, not both.'] } : {}
-  // `page` is not checked here: an invalid page counts as page 1 (`pageNumber`).
+  // Does not check `page` here, because an invalid page counts as page 1 (`pageNumber`).
   const { page: _page, ...fields } = given
   return {
     fields,

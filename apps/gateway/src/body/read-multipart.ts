@@ -43,7 +43,7 @@ const tooMany = (limit: string) => new ServiceError('too_large', `The form may n
 
 const badForm = (detail: string, cause?: unknown) => new ServiceError('bad_request', detail, { cause })
 
-// RFC 2046, 5.1.1, allows 70 characters, but the parser accepts 252.
+// RFC 2046, 5.1.1, allows 70 characters in a boundary, but the parser accepts 252.
 const MAX_BOUNDARY = 252
 const NOT_NAMED =
   'The Content-Type needs the boundary of the parts. Let your HTTP library set the Content-Type.'
@@ -52,9 +52,11 @@ const NOT_FOUND =
 const NOT_ENDED = 'The body ends before its closing boundary. Send the whole body.'
 
 /**
- * Yields the parts of a request in order. Read each part to its end before the next. Throws bad_request,
- * too_large, or the signal's AbortError. Uses Dicer directly, because Busboy and @fastify/multipart drop one
- * name if a part has both `filename` and `filename*`, and replace bytes that are not UTF-8 with U+FFFD.
+ * Yields the parts of a request in order. The caller must read each part to its end before the next part.
+ * Throws bad_request, too_large, unsupported-media-type, or the signal's AbortError.
+ *
+ * Uses Dicer directly. Busboy and @fastify/multipart drop one name if a part has both `filename` and
+ * `filename*`, and replace bytes that are not UTF-8 with U+FFFD.
  */
 export async function* readParts({ raw }: FastifyRequest, signal: AbortSignal): AsyncGenerator<Part> {
   const { boundary } = parse(raw.headers['content-type']!).parameters
@@ -83,7 +85,7 @@ export async function* readParts({ raw }: FastifyRequest, signal: AbortSignal): 
     if (names.fileName) files += 1
     if (files > MAX_FILES) throw tooMany(`${MAX_FILES} files`)
     bytes = pipeline(part, createDecoder(header['content-transfer-encoding']?.[0]), ignore)
-    // Handles errors here too, because the stream may fail before the caller reads it.
+    // Handles stream errors here too, because the stream may fail before the caller reads it.
     addAbortSignal(signal, bytes).on('error', ignore)
     yield { ...names, contentType: header['content-type']?.[0], bytes }
   }
@@ -149,8 +151,8 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
 }
 
 /**
- * Reads the text of a field, or the value of a JSON field, and counts its bytes. Truncates a text that is
- * much longer than `maxBytes`.
+ * Reads the text of a field, or the value of a JSON field. `size` is the number of all bytes. If the text is
+ * longer than `maxBytes`, the rest of the text may be missing.
  */
 export const readField = async (
   { contentType = '', bytes }: Part,

@@ -5,9 +5,9 @@ import { ProblemError } from '../http/problem'
 import { TOO_SLOW, watchSpeed } from './collect-body'
 
 export interface UploadLimits {
-  /** After this time the client must send at least 1 KiB a second. */
+  /** The grace period. After this time, the client must have sent at least 1 KiB for each further second. */
   graceMs: number
-  /** How long a client may send nothing. */
+  /** How long the client may send no byte. */
   idleMs: number
   /** How long an upload may take in total. */
   totalMs: number
@@ -17,8 +17,8 @@ export interface Upload {
   /** Aborts when the client disconnects or is too slow. */
   signal: AbortSignal
   /**
-   * Takes a place for the upload until the response has ended. Call it before each file is stored. Only the
-   * first call has an effect.
+   * Takes a place for the upload until the response has ended. The caller must call this function before each
+   * file is stored. Only the first call has an effect.
    */
   takePlace: () => Promise<void>
 }

@@ -14,8 +14,8 @@ const waitsToSend = (request: IncomingMessage): boolean =>
   expects(request) && !continued.has(request) && request.readableLength === 0
 
 /**
- * Sends `100 Continue` only after the path, the token and the length have been checked (RFC 9110, 10.1.1).
- * By default Node sends it at once.
+ * Sends `100 Continue` only after the path, the token and the length have been checked (RFC 9110, 10.1.1). By
+ * default, Node sends `100 Continue` at once.
  */
 export const continueWhenChecked = (app: FastifyInstance): void => {
   app.server.on('checkContinue', (request, response) => app.server.emit('request', request, response))
@@ -31,7 +31,7 @@ export const continueWhenChecked = (app: FastifyInstance): void => {
 
 const DRAIN_LIMIT_BYTES = 32 * 1024 * 1024
 const DRAIN_LIMIT_MS = 10_000
-/** The limit after a 408. A slow client needs only enough time to receive its response. */
+/** The time limit after a 408. A slow client needs only enough time to receive the response. */
 const SLOW_DRAIN_LIMIT_MS = 2000
 
 /** Returns whether the headers of a request announce a body. */
@@ -39,19 +39,19 @@ export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**
- * Reads and discards the rest of a body whose response is sent early, for example because the token is
- * missing. Closing the connection instead would reset it while the client is still sending, and the client
- * would lose the response. Stops at a limit of bytes and of time.
+ * Reads and discards the rest of a body if the response is sent early, for example because the token is
+ * missing. If the gateway closed the connection instead, TCP would reset the connection while the client is
+ * still sending, and the client would lose the response. Stops at a limit of bytes and at a limit of time.
  */
 export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): void => {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     const unread = !raw.complete && !raw.destroyed && hasBody(raw)
-    // Fastify sets `Connection: close` whenever it refuses a body, even if the body was read. Removes this
-    // header, because closing would lose pipelined requests.
+    // Removes the header `Connection: close`, which Fastify sets whenever it refuses a body, even if the body
+    // was read. Closing the connection would lose pipelined requests.
     if (unread || (reply.hasHeader('connection') && !lifecycle.signal.aborted))
       reply.removeHeader('connection')
-    // A client that has not received `100 Continue` may never send its body. The server would then take the
-    // next request for the body.
+    // Closes the connection if the client has not received `100 Continue`, because such a client may never
+    // send its body. The server would then take the next request for the body.
     if (unread && waitsToSend(raw)) reply.header('connection', 'close')
     else if (unread)
       drainRest(raw, reply.raw, reply.statusCode === 408 ? SLOW_DRAIN_LIMIT_MS : DRAIN_LIMIT_MS)
@@ -61,8 +61,8 @@ export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): v
 
 const drainRest = (request: IncomingMessage, response: ServerResponse, limitMs: number): void => {
   const { socket } = request
-  // If the client asked to close the connection, Node would close it as soon as the response is written, in
-  // the middle of the body.
+  // Keeps the connection open until the body has arrived, even if the client asked to close the connection.
+  // Otherwise Node would close the connection as soon as the response is written, in the middle of the body.
   if (!response.shouldKeepAlive) {
     response.shouldKeepAlive = true
     finished(request, () => finished(response, () => socket.destroySoon()))

@@ -14,8 +14,8 @@ import { isSalutation } from './salutation'
 const NAME_LENGTH = 255
 
 /**
- * Returns the title if the lead is named after it. Undefined if the form has a name, or if the title is a
- * person's salutation.
+ * Returns the title if the title becomes the name of the lead. Returns undefined if the form has a name, or
+ * if the title is a person's salutation.
  */
 const findNamingTitle = ({ name, title }: CaptureFields): string | undefined =>
   name === undefined && title !== undefined && !isSalutation(title) ? title : undefined
@@ -27,8 +27,9 @@ export const isFieldOfLead = (name: string, fields: CaptureFields | undefined): 
   name === 'title' && fields ? findNamingTitle(fields) !== undefined : isLeadField(name)
 
 /**
- * Removes the referrer from a form if visitors may not set this referrer, because an error would lose the
- * lead. `status` and `user_id` need not be removed, because the schema of a form ignores them.
+ * Removes the referrer from a form if visitors may not set this referrer. Without the removal, validation
+ * would refuse the form, and the lead would be lost. `status` and `user_id` need no removal, because the
+ * schema of a form ignores them.
  */
 export const withoutRefusedReferrer = <Form extends Body>(form: Form): Form => {
   const given = normalise(captureReferrer, form.fields['referrer'], form.form ? 'form' : 'json')

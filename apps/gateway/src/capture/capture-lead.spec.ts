@@ -22,7 +22,7 @@ const uploads: { name: string | null; size: number }[] = []
 const attached: string[] = []
 const deleted: string[] = []
 const counted: CountCapturedBytesRequest[] = []
-/** PostgreSQL's clock. */
+/** The initial time of PostgreSQL's clock, in milliseconds since the epoch. */
 const START = 1_800_000_000_000
 const clock = { now: START }
 let gateway: RunningGateway
@@ -66,7 +66,7 @@ const fetchStamp = async (token: string) =>
 
 let visitors = 0
 
-/** Sends a form and returns the lead that it makes. */
+/** Sends a form. Returns the lead that the gateway creates from the form. */
 const capture = async (
   payload: object | string,
   { type = 'application/json', query = '', token = 'form' } = {},

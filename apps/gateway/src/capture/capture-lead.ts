@@ -31,9 +31,9 @@ import { withoutTechnicalFields } from './technical-fields'
 
 const MAX_FILES = 3
 const MAX_FORM_BYTES = (10 * MAX_FILES + 1) * 1024 * 1024
-/** The time limit of a request without files. */
+/** How long the gateway may take from the arrival of the whole form to the response. */
 const REQUEST_LIMIT_MS = 10_000
-/** A form that is sent again within this time creates no further lead. */
+/** If a form is sent again within this time, the gateway creates no further lead. */
 const SAME_FORM_S = 600
 const RETRY_MS = 50
 
@@ -55,15 +55,16 @@ const createFormKey = (tokenId: number, fingerprint: Buffer, what: string) => ({
   key: `form\n${what}`,
 })
 
-/** Returns the URL that the person is sent back to. */
+/** Returns the URL to which the gateway sends the person back. Adds `parameters` to the query of the URL. */
 const buildReturnUrl = (returnUrl: string, parameters: [name: string, value: string][]): string => {
   const url = new URL(returnUrl)
-  // Appends to the existing query, which must stay byte for byte. `searchParams` would rewrite it.
+  // Appends to the existing query, which must stay the same byte for byte. `searchParams` would rewrite the
+  // query.
   url.search += `${url.search && '&'}${new URLSearchParams(parameters)}`
   return url.href
 }
 
-/** Runs `work`. Repeats it while another request with the same key is in flight. */
+/** Runs `work`. If another request with the same key is in flight, runs `work` again, until the deadline. */
 const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Result>): Promise<Result> => {
   for (;;) {
     try {
@@ -76,12 +77,12 @@ const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Re
   }
 }
 
-// These bounds keep the Location header short, because proxies and browsers refuse a response with large
+// These limits keep the Location header short, because proxies and browsers refuse a response with large
 // headers.
 const MAX_FIELDS_NAMED = 10
 const MAX_NAME = 100
 
-/** Sends the person back to the form, or shows a page in place of the problem document. */
+/** Redirects the person to the form, or shows an HTML page instead of the problem document. */
 const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   if (reply.statusCode < 400 || typeof payload !== 'string') return done(null, payload)
   const returnUrl = request.principal?.returnUrl
@@ -100,7 +101,7 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
   done(null, refusedPage(problem))
 }
 
-/** Counts the bytes of a form's files. Throws rate_limited beyond the daily limit. */
+/** Counts the bytes of a form's files. Throws rate_limited if the daily limit is exceeded. */
 const countFiles = async (
   { clients, captureDailyBytes }: Dependencies,
   reply: FastifyReply,
@@ -116,7 +117,7 @@ const countFiles = async (
 }
 
 /**
- * Attaches the files of a form to its lead, except files that are attached already. Removes each attached
+ * Attaches the files of a form to its lead, except files that are already attached. Removes each attached
  * file from `files`, so that a later error does not discard an attached file.
  */
 const attachFiles = async (
@@ -211,11 +212,11 @@ export const captureLead = (app: FastifyInstance, dependencies: Dependencies): v
     const form: ReceivedForm = isMultipart(request)
       ? await receiveForm(dependencies, reply, MULTIPART)
       : { ...readBody(request), files: [], fieldsBytes: 0 }
-    // The time limit starts now, because a form with files may have taken long to arrive.
+    // Starts the time limit now, because a form with files may have taken long to arrive.
     const limits = { ...createCallLimits(reply), deadline: new Date(Date.now() + REQUEST_LIMIT_MS) }
     try {
       if (isMultipart(request)) await admit(reply, form.fieldsBytes)
-      // The token may have been revoked while the form arrived.
+      // Verifies the token again, because the token may have been revoked while the form arrived.
       await findToken.call(app, request, reply)
       const { reference } = await createLead(reply, form, limits)
       await attachFiles(dependencies, request, reference, form.files, limits)

@@ -11,7 +11,7 @@ export const TokenParams = Type.Object({
 
 /**
  * Makes the hook that reads and verifies the token in the path. The hook refuses an Origin that the token
- * does not list. It accepts a request without an Origin, because programs send none.
+ * does not list. The hook accepts a request without an Origin, because programs send no Origin.
  */
 export const createFindToken =
   ({

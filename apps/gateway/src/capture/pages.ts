@@ -22,7 +22,9 @@ ${content}
 
 export const receivedPage = (): string => page('Thank you', '<p>We have received your enquiry.</p>')
 
-/** Adds the label of the field to a message that lacks it, such as a message about a file. */
+/**
+ * Adds the label of the field to a message that does not contain the label, such as a message about a file.
+ */
 const nameField = (label: string, message: string): string =>
   message.includes(label) ? message : `${label}: ${message}`
 

@@ -5,7 +5,7 @@ import { isTechnicalField } from './technical-fields'
 
 export interface OtherFields {
   attributes: Record<string, string | number | boolean>
-  /** The fields that cannot be attributes, as lines of the description. */
+  /** Lines of the description, for the fields that cannot be attributes. */
   notes: string[]
   errors: FieldErrors
 }
@@ -31,14 +31,14 @@ const readText = (value: unknown): string => {
 }
 
 /**
- * Returns whether a program wrote a text, such as a URL or a token. Such a text is ASCII without white
- * space.
+ * Returns whether a program wrote a text, such as a URL or a token. A text counts as written by a program if
+ * it is ASCII without white space.
  */
 const isMachineText = (text: string): boolean => /^[!-~]*$/.test(text)
 
 /**
- * Returns the value of a field, or undefined if the field is empty. Truncates a URL or a token to the size
- * of an attribute.
+ * Returns the value of a field, or undefined if the field is empty. Truncates a text that a program wrote,
+ * such as a URL, to the size of an attribute.
  */
 const readValue = (value: unknown): string | number | boolean | undefined => {
   if (typeof value === 'number' || typeof value === 'boolean') return value
@@ -48,9 +48,9 @@ const readValue = (value: unknown): string | number | boolean | undefined => {
 }
 
 /**
- * Makes attributes of the form fields for which `isOther` is true, in their order. A text that is too long
- * for an attribute becomes a note, and so does each field beyond the maximum number of attributes, because
- * an error would lose the lead.
+ * Makes attributes of the form fields for which `isOther` is true, in the order of the form. A text that is
+ * too long for an attribute becomes a note. A field beyond the maximum number of attributes becomes a note,
+ * too. An error for such a field would lose the lead.
  */
 export const sortOtherFields = (
   fields: Record<string, unknown>,
@@ -69,7 +69,8 @@ export const sortOtherFields = (
       continue
     }
     const key = attributeKey(field)
-    // Different names may give the same key. Every name without ASCII letters and digits gives `field_`.
+    // Joins the values of fields with the same key. Different names may give the same key: every name without
+    // ASCII letters and digits gives `field_`.
     const isShared = Object.hasOwn(attributes, key)
     const hasRoom = isShared || Object.keys(attributes).length < MAX_ATTRIBUTES
     const joined = isShared ? `${attributes[key]}, ${value}` : value

@@ -7,7 +7,7 @@ import { named, recordResponse } from '../api/schemas'
 import type { Principal } from '../auth/authenticate'
 import { createFindToken, TokenParams } from './find-token'
 
-/** The minimum time in which a person fills in a form. */
+/** The minimum time that a person needs to fill in a form. */
 const FASTEST_MS = 2000
 
 /** Signs a time with the stamp key of a token. The key is random and has no other use. */
@@ -22,9 +22,9 @@ const isSigned = (stamp: string, key: Uint8Array, ms: number): boolean => {
 }
 
 /**
- * Returns whether a program seems to have sent a form: the form was sent too soon after its stamp, or the
- * stamp is not signed with the token's key. Both times are PostgreSQL's, because one gateway may make the
- * stamp and another may read it.
+ * Returns whether a program seems to have sent a form. This is so if the form was sent too soon after its
+ * stamp, or if the stamp is not signed with the token's key. Both times are PostgreSQL's, because one gateway
+ * may make the stamp and another gateway may read it.
  */
 export const isOfProgram = (
   stamp: string,

@@ -19,39 +19,43 @@ import {
 
 /*
  * Four kinds of calls to leads-service are batched: retrieve, list, create, and the verification of tokens.
- * They make up nearly all requests. Every other call is a plain unary call.
+ * These calls make up nearly all requests. Every other call is a plain unary call.
  *
  * Reasons: gRPC has a cost for each call. A message on an open stream takes 60 µs of processor time on both
- * ends together, and a unary call 480 µs (grpc-js 1.14). With a unary call for each request, the gateway
- * serves half as many requests per second. The creates of a batch also share a transaction: one fsync, one
- * lock on the account's row.
+ * ends together, and a unary call takes 480 µs (grpc-js 1.14). With a unary call for each request, the
+ * gateway serves only half as many requests per second. The creates of a batch also share a transaction: one
+ * fsync, one lock on the account's row.
  *
- * Batches: a lone request is sent at once. While two batches of a kind are in flight, further requests of
+ * Batches: a single request is sent at once. While two batches of a kind are in flight, further requests of
  * this kind wait in a queue, and are sent together as the next batch. A batch takes one request from each
  * account in turn, so that an account with many requests delays another account by at most one batch.
- * leads-service responds to a batch as a whole, so its slowest item delays all others. For this reason
- * filtered lists are not batched, and each large lead is sent in a separate batch.
+ * leads-service responds to a batch as a whole, so the slowest item of a batch delays all its other items.
+ * For this reason filtered lists are not batched, and each large lead is sent in a separate batch.
  *
  * Deadlines: each item carries the time in milliseconds that its request has left (`timeoutMs`).
- * leads-service does not begin an item whose time has passed. The deadline of the call is the latest
- * deadline of its items. A request that reaches its deadline gets 504 if its batch was sent, because the
- * work may have been done, and 503 otherwise.
+ * leads-service does not begin an item whose time has passed. The deadline of the call is the latest deadline
+ * of its items. A create that reaches its deadline gets 504 if its batch was sent, because the work may have
+ * been done. In all other cases, a request that reaches its deadline gets 503.
  *
- * Streams: a batch uses an idle stream or opens a new one. A stream carries one batch at a time.
- * leads-service ends a stream after 20 s, so that the next stream may reach a new copy, and it ends all
- * streams when it drains. If a stream ends normally without a response, leads-service has not read the
- * batch, and the gateway sends it again on another stream. If a stream breaks, the batch fails, because a
- * create must not be done twice. libs/service-kit/src/grpc/batches.ts implements the streams.
+ * Streams: a batch uses an idle stream or opens a new stream. A stream carries one batch at a time.
+ * leads-service ends a stream after 20 s, so that the next stream may reach a new copy of leads-service. When
+ * leads-service drains, it ends all streams. If a stream ends normally without a response, leads-service has
+ * not read the batch, and the gateway sends the batch again on another stream. If a stream breaks, the batch
+ * fails, because a create must not be done twice. libs/service-kit/src/grpc/batches.ts implements the
+ * streams.
  */
 
 const BATCHES = { maxBatch: 256, maxInFlight: 2, maxQueued: 10_000, maxWaitMs: 3000 }
 
 const findAccount = ({ accountId }: { accountId: number }) => accountId
 
-// The maximum number of reads in a batch. Small, because the result of each read may have a megabyte.
+// The maximum number of reads in a batch. This number is small, because the result of each read may have a
+// megabyte.
 const MAX_READS = 64
 
-/** The maximum cost of a batch of creates, in rows (`leadCost`). A lead that costs more is a large lead. */
+/**
+ * The maximum cost of a batch of creates, in rows (`leadCost`). A lead with a higher cost is a large lead.
+ */
 const MAX_CREATE_COST = 300
 
 const LARGE_LEAD_WAIT_MS = 10_000
@@ -72,7 +76,7 @@ const sendInTime =
     return results
   }
 
-/** Sends reads with the same key only once, with the latest of their deadlines. */
+/** Sends reads with the same key only once, with the latest deadline of these reads. */
 const sendOnce =
   <Item, Result>(readKey: (item: Item) => string, send: Send<Item, Result>): Send<Item, Result> =>
   async (items, deadlines) => {
@@ -102,8 +106,8 @@ const isTooLarge = (error: unknown): boolean =>
   error instanceof ServiceError && (error.cause as { code?: unknown } | undefined)?.code === TOO_LARGE
 
 /**
- * Sends reads again in two halves if their response is too large, so that one large lead does not fail the
- * other reads.
+ * Sends reads. If the response is too large, sends the reads again in two halves, so that one large lead does
+ * not fail the other reads.
  */
 const sendInHalves =
   <Item, Result>(send: Send<Item, Result>): Send<Item, Result> =>
@@ -120,7 +124,7 @@ const sendInHalves =
     return [...first, ...second]
   }
 
-/** Makes functions that call leads-service for one item each. The calls are sent in batches. */
+/** Makes functions that call leads-service for one item each. The items are sent in batches. */
 export const createBatchedCalls = (
   streams: ReturnType<typeof connectBatches>,
   meters: BatcherMeters | undefined,

@@ -29,14 +29,15 @@ import { watchLogs } from './watch-logs'
 
 const DEADLINE_MS = 10_000
 const FILE_IDLE_MS = 30_000
-// The time limit of a verification. Shorter than the deadline of a request, because an early 503 is better
-// than a late one: no work of the request has begun, so the client can safely repeat it.
+// The time limit for the verification of a token. This limit is shorter than the deadline of a request, so
+// that the client gets a 503 early. No work of the request has begun by then, so the client can safely repeat
+// the request.
 const VERIFY_LIMIT_MS = 3000
 const ORIGIN_FRESH_MS = 1000
 
 export type Clients = ReturnType<typeof connectClients>
 
-/** Returns the value of an item's result. Throws the item's error. */
+/** Returns the value in an item's result. Throws the error in the result. */
 const readResult = <Value>(result: LeadResult['result'] | LeadPageResult['result']): Value => {
   if (result?.$case === 'failure') throw readRpcStatus(result.value)
   if (!result) throw new ServiceError('internal', 'leads-service returned an item without a result.')
@@ -50,7 +51,7 @@ const readLead = ({ result, etag, replayed, created }: LeadResult) => ({
   created,
 })
 
-/** Connects the clients of the services. The calls of most requests are batched (batch-calls.ts). */
+/** Connects the gateway to the services. The calls of most requests are batched (batch-calls.ts). */
 export const connectClients = (
   config: {
     LEADS_SERVICE_URL: string
@@ -63,7 +64,7 @@ export const connectClients = (
     tls?: Tls | undefined
     lifecycle: Lifecycle
     meters?: BatcherMeters
-    /** How long the stream of a file may move no byte. */
+    /** How long the stream of a file may be idle, in milliseconds. */
     fileIdleMs?: number | undefined
   },
 ) => {
@@ -126,8 +127,8 @@ export const connectClients = (
     createLead: async (item: CreateLead, limits: CallLimits) =>
       readLead(await batched.createLead(item, limits)),
     /**
-     * Creates a lead, or updates the lead with the same external id. Not batched, because the call waits for
-     * other writes with this external id.
+     * Creates a lead, or updates the lead with the same external id. This call is not batched, because it
+     * waits for other writes with the same external id.
      */
     upsertLead: (item: CreateLead, limits: CallLimits) => leadsClient.upsertLead(item, limits),
   }

@@ -178,7 +178,8 @@ test('bytes are taken no faster than files-service takes them', async () => {
     bytes,
     controller.signal,
   )
-  // The upload ends because no byte moves any more. By then all bytes that fit into the buffers were taken.
+  // The upload times out when no byte moves any more. By then, the gateway has taken only the bytes that fit
+  // into the buffers.
   await expect(uploading).rejects.toMatchObject({ code: 'late' })
   expect(taken * 64 * 1024).toBeLessThan(16 * 1024 * 1024)
 })

@@ -17,15 +17,15 @@ import { Client, type Dispatcher, errors } from 'undici'
 
 interface FilesServiceOptions {
   urls: readonly URL[]
-  /** How long a connection may move no byte. */
+  /** How long a connection may be idle, in milliseconds. */
   idleMs: number
   tls?: Tls | undefined
 }
 
 type HttpRequest = Omit<Dispatcher.RequestOptions, 'origin' | 'body'> & { body?: Readable }
 
-// Wraps the stream in an iterator, which undici leaves alone. If a connection fails, undici destroys a body
-// that is a stream, and the stream could not be sent to another copy.
+// Wraps the stream in an iterator. If a connection fails, undici destroys a body that is a stream, but not an
+// iterator. The gateway can then still send the stream to another copy of files-service.
 async function* iterateChunks(body: Readable): AsyncGenerator<Buffer> {
   yield* body
 }
@@ -40,20 +40,23 @@ const NETWORK_ERROR = /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_
 
 const toServiceError = (error: unknown): unknown => {
   if (error instanceof errors.HeadersTimeoutError) return ServiceError.timedOut(error)
-  // Any other error comes from the body itself.
+  // An error with any other code comes from the body itself.
   return NETWORK_ERROR.test(String((error as NodeJS.ErrnoException).code)) ? unavailable(error) : error
 }
 
 type Address = Awaited<ReturnType<typeof resolveAddresses>>[number]
 
-/** Returns all addresses of the URLs. Resolves the names for each request, because copies come and go. */
+/**
+ * Returns all addresses of the URLs. Resolves the names again for each request, because copies start and
+ * stop.
+ */
 const resolveAddresses = async (urls: readonly URL[]) => {
   const found = await Promise.allSettled(
     urls.map(async ({ protocol, hostname: given, port }) => {
       const hostname = given.replace(/^\[|\]$/g, '')
       return (await lookup(hostname, { all: true })).map(({ address, family }) => ({
         origin: new URL(`${protocol}//${family === 6 ? `[${address}]` : address}:${port}`),
-        // The name in the copy's certificate.
+        // The host name that the certificate of the copy must have. Undefined if the URL has an IP address.
         name: isIP(hostname) ? undefined : hostname,
       }))
     }),
@@ -66,7 +69,7 @@ const resolveAddresses = async (urls: readonly URL[]) => {
 /**
  * Sends requests to the copies of a service in rotation, and skips a copy that refuses the connection. Each
  * request has its own connection. A draining copy could close a reused connection in the middle of a body,
- * which cannot be sent again.
+ * and a body cannot be sent again.
  */
 const createRoundRobin = ({ urls, idleMs, tls }: FilesServiceOptions) => {
   let next = 0
@@ -84,23 +87,23 @@ const createRoundRobin = ({ urls, idleMs, tls }: FilesServiceOptions) => {
     try {
       return await work(client)
     } finally {
-      // The connection closes when the response is complete.
+      // Closes the connection when the response is complete.
       client.close().catch(() => undefined)
     }
   }
 
   return {
     /**
-     * Sends a request. Throws a ServiceError, or the body's own error. May send a request without a body to
-     * several copies.
+     * Sends a request. Throws a ServiceError, or the error of the body's stream. May send a request without a
+     * body to several copies.
      */
     send: async ({ body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
       let bodyIsSent = false
       const sendTo = async (client: Client): Promise<Dispatcher.ResponseData> => {
         if (!body) return client.request(request)
-        // When a copy stops listening, the kernel resets the connections that the copy has not accepted. A
-        // body on such a connection would be lost. A response to this request shows that the copy has
-        // accepted the connection.
+        // Sends a GET request first. When a copy stops listening, the kernel resets the connections that the
+        // copy has not accepted, and a body on such a connection would be lost. The response to the GET
+        // request shows that the copy has accepted the connection.
         const alive = await client.request({ ...request, method: 'GET', path: '/healthz' })
         await alive.body.dump()
         bodyIsSent = true
@@ -123,7 +126,7 @@ const createRoundRobin = ({ urls, idleMs, tls }: FilesServiceOptions) => {
         }
       }
     },
-    /** Sends the request to all copies at once. Rejects if none responds with 200. */
+    /** Sends the request to all copies at once. Rejects if no copy responds with 200. */
     sendToAny: async (request: HttpRequest): Promise<void> => {
       const ask = (address: Address) =>
         withClient(address, async (client) => {
@@ -141,7 +144,7 @@ const CHECK_LIMIT_MS = 800
 
 export interface OpenFile {
   size: number
-  /** A stream that ends early emits an error, so a truncated file is never taken for a whole one. */
+  /** A stream that ends early emits an error, so that no reader takes a truncated file for a whole file. */
   bytes: Readable
 }
 
@@ -154,7 +157,8 @@ const readText = ({ body }: Dispatcher.ResponseData): Promise<string> =>
 
 const readRefusal = async (response: Dispatcher.ResponseData): Promise<ServiceError> => {
   const error = readProblemError(await readText(response))
-  // files-service refused the gateway's service token, not the client's token.
+  // The refused token is the gateway's service token, not the client's token. The client therefore gets an
+  // internal error instead of a 401.
   return error.code === 'unauthenticated'
     ? new ServiceError('internal', 'files-service refused the service token of the gateway.', {
         cause: error,
@@ -163,8 +167,8 @@ const readRefusal = async (response: Dispatcher.ResponseData): Promise<ServiceEr
 }
 
 /**
- * Connects to files-service over HTTP. A call throws late if no byte moves for `idleMs`, and unavailable if
- * no copy can be reached.
+ * Connects to files-service over HTTP. A call throws late if no byte moves for `idleMs`, or for 5 s in a
+ * deletion. A call throws unavailable if no copy can be reached.
  */
 export const connectFiles = (options: FilesServiceOptions & { tokens: Live<readonly string[]> }) => {
   const copies = createRoundRobin(options)

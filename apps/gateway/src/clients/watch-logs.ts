@@ -9,12 +9,16 @@ import { createAlarm, createFairQueue } from '@leadwire/service-kit'
 const PAUSE_MS = 50
 /** Longer than the 10 s after which webhook-service ends a stream. */
 const STREAM_LIMIT_MS = 15_000
-/** Reads at most 3 pages of an account at once, because webhook-service does not work on more. */
+/**
+ * Reads at most 3 pages of an account at once, because webhook-service runs only 3 calls of an account at
+ * once.
+ */
 const READS = { computeShare: () => 3, capacity: 32, maxWaiting: Number.POSITIVE_INFINITY, maxWaitMs: 10_000 }
 
 /**
- * Wakes the requests that wait for events. One stream from webhook-service serves all of them, and each
- * waiting request holds only an alarm. A call for each request would cost both services an HTTP/2 stream.
+ * Wakes the requests that wait for events. All waiting requests share one stream from webhook-service, and
+ * each request holds only an alarm. A separate call for each request would cost both services an HTTP/2
+ * stream.
  */
 export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, draining: AbortSignal) => {
   const waiting = new Map<number, Set<() => void>>()
@@ -35,7 +39,7 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
         for await (const { accountIds } of webhooks.watchLogs({}, limits))
           wakeAll(accountIds.length > 0 ? accountIds : waiting.keys())
       } catch {
-        // The next stream may go to another copy.
+        // Ignores the error, because the next stream may go to another copy of webhook-service.
       }
       await pause(PAUSE_MS)
     }
@@ -46,8 +50,8 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
   const reading = new Map<string, Promise<unknown>>()
   return {
     /**
-     * Adds an alarm, which ends a sleep when the account may have new events, and when a drain starts. Read
-     * the log after `join` and before the first sleep, so that no event is missed.
+     * Adds an alarm. The alarm ends a `sleep` when the account may have new events, and when a drain starts.
+     * Read the log after `join` and before the first `sleep`, so that no event is missed.
      */
     join: (accountId: number) => {
       const { wake, sleep } = createAlarm()
@@ -61,9 +65,9 @@ export const watchLogs = (webhooks: Pick<WebhooksServiceClient, 'watchLogs'>, dr
       return { wake, sleep, leave }
     },
     /**
-     * Runs `read` once for all requests that read the same page (`what`) at the same time, for example all
-     * requests that wait at the end of a log. A read that started before the last wake-up may lack the new
-     * events, so requests after the wake-up do not share this read.
+     * Runs `read` once for all requests that read the same page (`what`) at the same time, for example for
+     * all requests that wait at the end of a log. A read that started before the last wake-up may lack the
+     * new events, so requests after the wake-up do not share this read.
      */
     share: <Page>(accountId: number, what: string, read: () => Promise<Page>): Promise<Page> => {
       const key = `${wakes} ${what}`

@@ -40,7 +40,7 @@ const attemptError = (description: string) =>
     examples: [null],
   })
 
-/** The fields of a delivery, except the name of its lead. A notification shares most of them. */
+/** The fields of a delivery, except the name of its lead. A notification has most of these fields, too. */
 export const DELIVERY_FIELDS = {
   id: Type.Integer({ examples: [1] }),
   endpoint_id: Type.Integer({ examples: [1] }),
@@ -108,13 +108,16 @@ export const renderDelivery = (delivery: Delivery) => ({
 
 export const renderAttempt = createRecordRenderer(AttemptRecord)
 
-/** Returns no names while leads-service is unavailable, because deliveries are useful without names. */
+/**
+ * Returns no names if leads-service is unavailable, because deliveries are useful without names. Rethrows
+ * every other error.
+ */
 const omitUnlessAvailable = (error: unknown): FindLeadNamesResponse => {
   if (error instanceof ServiceError && error.code === 'unavailable') return { leads: [] }
   throw error
 }
 
-/** Adds the lead's name to each delivery. One call finds all names. */
+/** Renders deliveries with the names of their leads. Finds all names with one call. */
 const withLeadNames = async (
   { request, accountId, clients, limits }: Call<unknown>,
   deliveries: Delivery[],
@@ -131,7 +134,7 @@ const withLeadNames = async (
   }))
 }
 
-/** Adds the lead's name to a delivery. */
+/** Renders a delivery with the name of its lead. */
 export const deliveryWithName = async (call: Call<unknown>, delivery: Delivery | undefined) =>
   (await withLeadNames(call, [delivery!]))[0]!
 

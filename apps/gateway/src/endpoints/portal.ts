@@ -43,7 +43,8 @@ export const createPortalLink = operation({
       },
       limits,
     )
-    // Browsers do not send the fragment of a URL, so the secret appears in no log of a server or a proxy.
+    // Puts the secret into the fragment of the URL. Browsers do not send the fragment, so the secret appears
+    // in no log of a server or a proxy.
     return { url: `${configuredAddress}/console#portal=${secret}`, expires_at: token!.expiresAt }
   },
 })

@@ -79,8 +79,8 @@ export const retrieveWebhookEndpoint = operation({
 })
 
 /**
- * Reads the endpoint's id from the path, and the fields of the body. Throws not_found or invalid. If both
- * apply, throws not_found.
+ * Reads the endpoint's id from the path, and the fields of the body. Throws not_found for a malformed id, and
+ * invalid for invalid fields. If the fields are invalid and the endpoint is unknown, throws not_found.
  */
 export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
   const { pathId, accountId, clients, limits, valid } = call
@@ -90,8 +90,8 @@ export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
 }
 
 /**
- * The fields that a token may change if it is restricted to one endpoint. The fields that select events are
- * excluded, because the holder of such a token must not be able to get more leads.
+ * The fields of an endpoint that a token restricted to this endpoint may change. The fields that select
+ * events are missing here, because the holder of such a token must not be able to get more leads.
  */
 const ENDPOINT_TOKEN_FIELDS = ['url', 'description', 'enabled', 'headers']
 

@@ -81,7 +81,8 @@ test('a poll has what was stored while there was no stream', async () => {
   const { read } = log
   log.read = (request) => {
     const page = read(request)
-    // This is the second read. The first message of the stream has woken the request.
+    // The first message of the stream causes the second read. Then stores an event, and ends the stream
+    // without a message about the event.
     if (log.reads === 2) {
       log.last += 1
       setImmediate(log.endStreams)

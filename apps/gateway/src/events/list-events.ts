@@ -46,8 +46,8 @@ const Query = partial({
   after: text(
     'The `next_cursor` of the previous response, or `now` to read only events that are stored from now on. Omit it for the oldest events.',
   ),
-  // Receivers know the sequence numbers of webhooks, but no cursor. Without this parameter a receiver would
-  // have to read the log from its start.
+  // Receivers know the sequence numbers of webhooks, but no cursor. Without this parameter, a receiver would
+  // have to read the log from the start.
   from_sequence: integer('Starts at the event with this `sequence`. Not allowed with `after`.', undefined, {
     minimum: 1,
   }),
@@ -69,7 +69,7 @@ const readTypes = (given: string | undefined): string[] => {
   })
 }
 
-// Inserts the body as it is, because it is JSON already.
+// Inserts the body unchanged, because the body is already JSON.
 const renderEvent = ({ body, leadReference, leadVersion, createdAt, ...event }: LoggedEvent): Buffer => {
   const { id, sequence, type, test } = event
   const lead = { lead_reference: leadReference, lead_version: leadVersion }
@@ -87,7 +87,10 @@ const renderEvents = (events: LoggedEvent[]): Buffer => {
   return Buffer.concat([Buffer.from('['), ...items.slice(1), Buffer.from(']')])
 }
 
-/** Reads a page of the log. Throws gone. */
+/**
+ * Reads a page of the log. Throws gone if the log has neither the cursor nor the sequence number of the
+ * request.
+ */
 const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
   clients.logs.share(asked.accountId, JSON.stringify(asked), async () => {
     const { events, nextCursor, gone, ended } = await clients.webhooks.listEvents(asked)
@@ -100,14 +103,15 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
         {},
         { oldest_cursor: encodeCursor(nextCursor) },
       )
-    // With `types`, a page may be empty although more events follow.
+    // With `types`, a page may be empty although more events follow it.
     const isEnd = ended && events.length === 0
     return { isEnd, nextCursor, json: cursorPageJson(renderEvents(events), nextCursor) }
   })
 
 /**
  * Waits for a page that has events or advances the cursor. Returns the empty page at the end of the log if
- * the time is over, the client disconnects, or this process drains. Throws gone.
+ * the time is over, the client disconnects, or this process drains. Throws gone. Also throws if the token is
+ * no longer valid.
  */
 const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs
@@ -117,7 +121,7 @@ const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs
   let refusal: ProblemError | undefined
   const timer = setInterval(() => {
     recheck().catch((error: unknown) => {
-      // The poll continues while tokens cannot be verified.
+      // Continues the poll if the token cannot be verified at the moment.
       if (!(error instanceof ProblemError)) return
       refusal = error
       wake()

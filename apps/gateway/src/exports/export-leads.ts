@@ -25,7 +25,7 @@ const FORMATS = {
 
 type Batch = (after?: number) => Promise<ExportLeadsResponse>
 
-/** Yields the text of an export. Requests a batch only after the previous one was sent. */
+/** Yields the text of an export. Requests each batch only after the previous batch was sent. */
 async function* writeExport(
   first: ExportLeadsResponse,
   batch: Batch,
@@ -64,7 +64,7 @@ export const exportLeads = operation({
     await holdPlace(reply, admission.exports(accountId))
     const asked = { accountId, filters: leadFilters(query) }
     const signal = limits.goneSignal()
-    // Calls do not have the request's deadline, because the time of an export depends on its client.
+    // Gives the calls no deadline, because the time of an export depends on its client.
     const { actor } = limits
     const batch: Batch = (after) => clients.leads.exportLeads({ ...asked, after }, { signal, actor })
     // Fetches the first batch before any byte is sent, so that an error still gets its status.

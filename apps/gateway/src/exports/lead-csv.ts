@@ -18,21 +18,24 @@ const QUOTES = ',"quotes":['
 const readCells = (json: string): unknown[] => {
   const lead = JSON.parse(json) as Fields & { customer: Fields }
   const customer = CUSTOMER_FIELDS.map((field) => lead.customer[field])
-  // Copies the source text of `quotes`, the last member, because JSON.parse would reorder the numeric keys of
-  // options. QUOTES cannot occur earlier: strings escape their quotation marks, and no attribute is a list.
+  // Copies the source text of `quotes`, because JSON.parse would reorder the numeric keys of options.
+  // `quotes` is the last member. QUOTES cannot occur earlier: strings escape their quotation marks, and no
+  // attribute is a list.
   const quotes = json.slice(json.indexOf(QUOTES) + QUOTES.length - 1, -1)
   return [...LEAD_FIELDS.map((field) => lead[field]), ...customer, quotes]
 }
 
-// Matches the start of a line that begins with the first character of a formula (OWASP, CSV Injection), also
-// in full width. Apostrophes may come first, so that the guarded `=1` differs from the guarded `'=1`.
+// Matches the start of a line that begins with the first character of a formula (OWASP, CSV Injection), in
+// normal or full width. Also matches if apostrophes precede this character. Otherwise the guarded `=1` would
+// equal the unguarded `'=1`.
 const FORMULA = /^(?='*[=+\-@\t＝＋－＠])/gm
 const GUARDED_FORMULA = /^'(?='*[=+\-@\t＝＋－＠])/gm
 
 /**
  * Adds an apostrophe before each line that a spreadsheet would read as a formula, because any visitor of a
  * website can write formulas. Guards every line of a text, because a reader that ignores quotation marks
- * takes each line for a row. csv-stringify's `escape_formulas` guards only the first line.
+ * takes each line for a row. The option `escape_formulas` of csv-stringify is not enough, because it guards
+ * only the first line.
  */
 const guarded = (text: string): string => text.replace(FORMULA, "'")
 

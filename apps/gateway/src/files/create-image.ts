@@ -27,7 +27,7 @@ export const createImage = operation({
     const { accountId, clients, limits } = call
     const terms = { collection: 'images', formats: IMAGE_FORMATS } as const
     return recordFile(call, terms, ({ name = '', alt }, file, idempotency) =>
-      // The call does not have the request's deadline, because the upload may have taken long.
+      // Gives the call no deadline, because the upload may have taken long.
       clients.attachments.createImage(
         { accountId, file: { name, ...file }, alt, idempotency },
         { actor: limits.actor },

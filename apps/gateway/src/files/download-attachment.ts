@@ -7,7 +7,7 @@ import { operation } from '../api/operation'
 import { LeadParams } from '../api/schemas'
 import { sendFile } from '../api/send-file'
 
-// Scripts and forms in a stored file must never run in the API's origin.
+// This policy prevents scripts and forms in a stored file from running in the API's origin.
 export const SANDBOX = "sandbox; default-src 'none'"
 
 /** Returns a Content-Disposition that saves the file under its name, in any script (RFC 6266, RFC 8187). */

@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify'
 import type { Dependencies } from '../api/operation'
 import { type Part, readField, readParts } from '../body/read-multipart'
 
-/** The limit of 10mb in the lead API, section Limits. */
+/** The lead API, section Limits, allows files of 10mb. */
 const MAX_FILE_BYTES = 10_485_760
 const MAX_NAME_LENGTH = 255
 
@@ -25,7 +25,7 @@ export interface ReceivedForm extends Body {
 
 export interface FormRules {
   terms: Omit<UploadTerms, 'file_name' | 'max_bytes'>
-  /** Returns why a file is refused, or undefined. The file name is checked separately. */
+  /** Returns the reason for refusing a file, or undefined. The file name is checked separately. */
   refuseFile: (part: Part, form: ReceivedForm) => string | undefined
   /** Ignores all files without bytes. By default only an empty file without a name is ignored. */
   ignoresEmptyFiles?: true
@@ -82,7 +82,7 @@ const isEmptyFile = async (bytes: Readable): Promise<boolean> => {
   return bytes.readableLength === 0
 }
 
-/** Stores the file of a part, or adds its error to the form. Throws too_large. */
+/** Stores the file of a part, or adds the error of the file to the form. Throws too_large. */
 const takeFile = async (
   part: Part,
   form: ReceivedForm,
@@ -94,7 +94,7 @@ const takeFile = async (
     return
   }
   const fileName = baseName(part.fileName ?? '')
-  // Browsers send a part without a name and without bytes for an empty file input.
+  // Ignores a part without a name and without bytes. Browsers send such a part for an empty file input.
   if (fileName === '' && (await discard(part.bytes)) === 0) return
   const addFileErrors = (messages: string[]) => {
     form.errors = addErrors(form.errors, { [part.name]: messages })
@@ -128,10 +128,10 @@ const takeField = async (part: Part, form: ReceivedForm, maxFieldsBytes: number 
 }
 
 /**
- * Reads a multipart form, and streams its files to files-service as they arrive. The result has the errors
- * of all files and texts. Its fields are unchecked, and a repeated field is a list. Throws bad_request for
- * a malformed body, too_large beyond a limit, and timeout (408) if the client is too slow. After an error no
- * file is kept.
+ * Reads a multipart form, and streams its files to files-service as they arrive. The result has the errors of
+ * all files and texts. The fields of the result are not validated yet, and a repeated field is a list. Throws
+ * bad_request for a malformed body, too_large beyond a limit, and timeout (408) if the client is too slow.
+ * After an error, no file is kept.
  */
 export const receiveForm = (
   dependencies: Dependencies,
@@ -160,7 +160,7 @@ export const receiveForm = (
       signal.throwIfAborted()
       return { ...form, errors: addErrors(form.errors, listTextErrors(form.fields)) }
     } catch (error) {
-      // Some files may have been stored before the error.
+      // Deletes the files that were stored before the error.
       await discardFiles(dependencies, form.files)
       throw error
     }

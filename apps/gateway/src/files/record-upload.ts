@@ -7,8 +7,8 @@ import type { Part } from '../body/read-multipart'
 import { ProblemError } from '../http/problem'
 import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFile } from './receive-form'
 
-// An upload first stores its bytes under a new name. Then leads-service writes the record in one
-// transaction, together with the response if the request has an Idempotency-Key (`answerUnderKey`). No lock
+// An upload first stores its bytes under a new name. Then leads-service writes the record in one transaction.
+// The same transaction saves the response if the request has an Idempotency-Key (`answerUnderKey`). No lock
 // is held while the bytes arrive.
 //
 // Two uploads with one key:  gateway 1                    gateway 2
@@ -17,28 +17,28 @@ import { discardFiles, discardStoredFile, type FormRules, receiveForm, storedFil
 //                            commit: 200                  record of B: A's saved response, or 422
 //                                                         deletes B in all three cases
 //
-// If a gateway dies between storing and recording, the bytes remain without a record, and the key is
-// unused: the client can send the request again. If a gateway dies before it deletes the bytes of a refused
-// record, the bytes also remain. leads-service deletes such bytes (`delete-unnamed-files.ts`), but only
-// after an hour, because until then their record may still be written. `attachments.spec.ts` of
+// If a gateway dies between storing and recording, the bytes remain without a record. The key is still
+// unused, so the client can send the request again. If a gateway dies before it deletes the bytes of a
+// refused record, the bytes also remain. leads-service deletes such bytes (`delete-unnamed-files.ts`), but
+// only after an hour, because until then their record may still be written. `attachments.spec.ts` of
 // leads-service proves that only one of many uploads with one key is recorded. `attach-file.spec.ts` proves
-// that the gateways delete the bytes of all others.
+// that the gateways delete the bytes of all other uploads.
 
 interface Received {
   upload: UploadedFile
-  /** The parsed content. Together with the path it identifies the request. */
+  /** The parsed content. The method, the path and the content together identify the request. */
   content: object
   /** Writes the record of the stored file, and saves the response under the idempotency key. */
   record: (idempotency: Idempotency | undefined) => Promise<Saved>
 }
 
-// After these errors the record may exist. The bytes are then kept: bytes without a record only use space,
-// but a record without its bytes is a lost file.
+// After these errors, the record may exist. The gateway then keeps the bytes, because bytes without a record
+// only use space, but a record without its bytes is a lost file.
 const UNKNOWN: ReadonlySet<ErrorCode> = new Set(['unavailable', 'late', 'internal'])
 
 /**
- * Runs `record`, which writes the record of a stored file. Deletes the bytes if the record is refused, or
- * if an earlier upload with the same Idempotency-Key is already recorded.
+ * Runs `record`, which writes the record of a stored file. Deletes the bytes if leads-service refuses the
+ * record, or if an earlier upload with the same Idempotency-Key is already recorded.
  */
 const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Promise<Saved>) => {
   try {
@@ -55,8 +55,8 @@ const keepStoredFile = async (call: Call<unknown>, key: string, record: () => Pr
 
 /**
  * Receives the file of a request and records the file once for each Idempotency-Key. `receive` streams the
- * file to files-service, and requests its digest for the fingerprint if `sha256` is true. Resolves with the
- * JSON of the response.
+ * file to files-service. If `sha256` is true, `receive` also requests the digest of the file, for the
+ * fingerprint. Resolves with the JSON of the response.
  */
 export const recordUpload = async (
   call: Call<unknown>,
@@ -69,7 +69,7 @@ export const recordUpload = async (
   const fingerprint = requestFingerprint(request, content)
   const idempotency = key === undefined ? undefined : { tokenId, key, fingerprint }
   const recordStored = async () => {
-    // The token may have been revoked during the upload, which may take minutes.
+    // Verifies the token again, because the token may have been revoked during an upload of minutes.
     await call.recheck()
     return record(idempotency)
   }
@@ -77,7 +77,7 @@ export const recordUpload = async (
 }
 
 /**
- * Reads a form with one file. Throws invalid with all errors of the file and the fields. After an error no
+ * Reads a form with one file. Throws invalid with all errors of the file and the fields. After an error, no
  * file is kept.
  */
 const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']) => {

@@ -35,8 +35,8 @@ export const serveAsset = operation({
       'content-security-policy': SANDBOX,
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
-      // An SVG that is opened as a page could run scripts, so it is downloaded instead. This header does
-      // not affect an SVG that is an image in a page, where scripts cannot run.
+      // Makes browsers download an SVG that is opened as a page, because the SVG could run scripts there. The
+      // header has no effect on an SVG that is an image in a page, where scripts cannot run.
       ...(extension === 'svg' && { 'content-disposition': 'attachment' }),
     })
     // Reads If-None-Match only after the file was found, because a missing file must be a 404, not a 304

@@ -31,8 +31,8 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
 const CAPTURES = /^\/(leads|capture\/[^/?]+(\/stamp)?)\/?(\?|$)/
 
 /**
- * Responds to preflights from the origins of publishable tokens. Call it before `allowOrigins`, which would
- * respond to these preflights too.
+ * Responds to preflights from the origins of publishable tokens. Call this function before `allowOrigins`,
+ * which would respond to these preflights too.
  */
 export const answerCapturePreflights = (
   app: FastifyInstance,
@@ -56,9 +56,9 @@ export const answerCapturePreflights = (
 }
 
 /**
- * Lets pages of `origins` use the API (CORS); `*` allows all. Call this function before you add hooks that
- * may refuse a request, because a page cannot read an error that an earlier hook throws. Call it before
- * `recordMethods`, because the CORS plugin adds a route that is not part of the API.
+ * Lets pages of `origins` use the API (CORS). `*` allows all origins. Call this function before you add hooks
+ * that may refuse a request, because a page cannot read an error that an earlier hook throws. Also call this
+ * function before `recordMethods`, because the CORS plugin adds a route that is not part of the API.
  */
 export const allowOrigins = (app: FastifyInstance, origins: string[]): void => {
   const origin = origins.includes('*') ? '*' : origins

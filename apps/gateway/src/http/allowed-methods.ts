@@ -5,12 +5,14 @@ import { notFound, ProblemError } from './problem'
 type Address = { url: string; methods: Set<string> }
 
 /**
- * Records the methods of each path, for 405 responses. Call it before routes are added. Does not add routes
- * for the methods that a path lacks, because these 3,000 routes would take 17 MiB, and a third of the
+ * Records the methods of each path, for 405 responses. Call this function before routes are added.
+ *
+ * Adds no routes for the methods that a path lacks. These 3,000 routes would take 17 MiB, and a third of the
  * processor time at startup.
+ *
  * @param options the options of the app's router
  * @returns the function that returns the error of a request without a route. A request that matches only the
- * route of another path gets an error too: PATCH /leads/statuses matches the route of a lead.
+ * route of another path also gets an error: PATCH /leads/statuses matches the route of a lead.
  */
 export const recordMethods = (
   app: FastifyInstance,

@@ -9,7 +9,7 @@ const LINGER_MS = 2000
 
 const responses = new WeakMap<Socket, ServerResponse>()
 
-/** Records which response is in flight on each connection. */
+/** Records which response is in flight on each connection, for `answerClientError`. */
 export const trackResponses = (app: FastifyInstance): void => {
   app.addHook('onRequest', ({ raw }, reply, done) => {
     responses.set(raw.socket, reply.raw)
@@ -31,10 +31,10 @@ export const answerClientError = (error: NodeJS.ErrnoException, socket: Socket):
     findLibraryProblem(error) ?? createProblem('bad-request', 'The request is not well-formed HTTP.')
   const requestId = randomUUID()
   const body = problemJson(refused, requestId)
-  // Stops Node's parser, which continues after a time-out and could still pass the request to a handler.
+  // Stops Node's parser, which continues after a timeout and could still pass the request to a handler.
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') socket.pause()
-  // Closing at once would reset the connection while the client is still sending, and the client would lose
-  // the response.
+  // Delays the close. Closing at once would reset the connection while the client is still sending, and the
+  // client would lose the response.
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
   socket.end(
     [

@@ -12,9 +12,9 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
 }
 
 /**
- * Sets the common headers of responses. Forbids caching of the responses to authenticated requests, except
- * on routes that set Cache-Control. During a drain, each response also closes its connection, so that the
- * client moves to another copy.
+ * Sets the common headers of responses. Forbids caching of the responses to authenticated requests, except on
+ * routes that set Cache-Control. During a drain, each response also closes its connection, so that the client
+ * moves to another copy of the gateway.
  */
 export const commonHeaders = (app: FastifyInstance, lifecycle: Lifecycle): void => {
   app.addHook('onSend', (request, reply, payload, done) => {

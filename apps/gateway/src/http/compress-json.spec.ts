@@ -3,7 +3,7 @@ import type { UpdateLeadRequest } from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = '/leads/0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
-// The plugin compresses a short body at once and streams a long one.
+// The plugin compresses a short body at once, and a long body as a stream.
 const LENGTHS = [2000, 100_000]
 const buildBody = (length: number) => JSON.stringify({ data: { text: 'lead '.repeat(length / 5) } })
 

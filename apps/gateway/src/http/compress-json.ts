@@ -4,11 +4,12 @@ import { addEncoding } from './entity-tags'
 
 const JSON_TYPE = /^application\/(problem\+)?json\b/
 
-// Two encodings of a body must not share a strong entity tag (RFC 9110, 8.8.3.3).
+// Adds the encoding to the entity tag, because two encodings of a body must not share a strong tag (RFC 9110,
+// 8.8.3.3).
 const tagEncoding: onSendHookHandler = (_request, reply, payload, done) => {
   const encoding = reply.getHeader('content-encoding')
   const etag = reply.getHeader('etag')
-  // A 304 already has the tag that the client sent, with its encoding.
+  // A 304 already has the tag that the client sent, which includes the encoding.
   if (reply.statusCode === 304) reply.removeHeader('content-encoding')
   else if (typeof encoding === 'string' && typeof etag === 'string')
     reply.header('etag', addEncoding(etag, encoding))
@@ -29,8 +30,8 @@ export const compressJson = async (scope: FastifyInstance): Promise<void> => {
   })
   scope.addHook('onRoute', (route) => {
     const hooks = [route.onSend ?? []].flat()
-    // Moves Fastify's own hook for HEAD, which removes the body, to the end, so that HEAD gets the same
-    // headers as GET.
+    // Fastify has a hook for HEAD that removes the body. Moves this hook to the end, so that HEAD gets the
+    // same headers as GET.
     const [takeBody, ...others] = route.method === 'HEAD' ? hooks : [undefined, ...hooks]
     route.onSend = [...others, tagEncoding, ...(takeBody ? [takeBody] : [])] as onSendHookHandler[]
   })

@@ -56,7 +56,7 @@ test('a connection has at most 32 requests handled at once, and each gets its re
   const text = readText(socket)
   socket.write(pipeline(1400))
   await eventually(() => expect(handled).toBe(32))
-  // Another client must be served meanwhile.
+  // The server must serve another client while the first client's requests wait.
   const other = open()
   other.write(request('other'))
   await eventually(() => expect(handled).toBe(33))
@@ -97,7 +97,7 @@ test('a client that reads slowly gets its whole response', async () => {
     setTimeout(() => socket.resume(), WRITE_STALL_MS / 3)
   })
   await eventually(() => expect(received).toBeGreaterThan(bytes))
-  // All pauses together last longer than two stall limits.
+  // Each pause lasts a third of the stall limit, so more than six pauses last longer than two stall limits.
   expect(pauses).toBeGreaterThan(6)
 })
 

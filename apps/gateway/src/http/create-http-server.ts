@@ -2,14 +2,14 @@ import { createServer, type RequestListener, type Server, type ServerOptions } f
 import type { Socket } from 'node:net'
 
 /**
- * The maximum number of requests of one connection that are handled at once. Needed because Node emits all
- * pipelined requests of a chunk at once: a chunk of 53 KB has 1,400 requests.
+ * The maximum number of requests of one connection that are handled at once. This limit is needed because
+ * Node emits all pipelined requests of a chunk at once, and a chunk of 53 KB can have 1,400 requests.
  */
 const MAX_PIPELINED = 32
 const WRITE_STALL_MS = 10_000
 /**
- * Multiplies the stall limit of a connection with a single response, which holds little memory. The kernel
- * reports progress in steps of megabytes, so a client that reads 60 KB/s seems to stall for longer than 10 s.
+ * Multiplies the stall limit for a single response, which holds little memory. The kernel reports progress in
+ * steps of megabytes, so a client that reads 60 KB/s seems to stall for longer than 10 s.
  */
 const SINGLE_RESPONSE_FACTOR = 3
 
@@ -19,7 +19,7 @@ interface Connection {
   open: number
   /** Functions that start the requests beyond MAX_PIPELINED, in their order. */
   waiting: (() => void)[]
-  /** Whether the stall limit of the single open response has already been multiplied. */
+  /** Whether the stall limit was already multiplied for the single open response. */
   isExtended: boolean
 }
 
@@ -28,9 +28,9 @@ interface Connection {
  *
  * - The server handles at most 32 pipelined requests of a connection at once. While further requests wait,
  *   the server stops reading from the connection.
- * - The server closes a connection whose client reads no byte of its responses for `writeStallMs`. The limit
- *   is three times as long if the connection has a single response. A client that reads slowly keeps its
- *   connection, and so does a client whose response is not ready yet.
+ * - The server closes a connection whose client reads no byte of its responses for `writeStallMs`. If the
+ *   connection has only one open response, the server waits longer, by three times `writeStallMs`. A client
+ *   that reads slowly keeps its connection, and so does a client whose response is not ready yet.
  */
 export const createHttpServer = (
   handle: RequestListener,
@@ -38,12 +38,12 @@ export const createHttpServer = (
 ): Server => {
   const connections = new WeakMap<Socket, Connection>()
   const server = createServer(options, limitPipelining(handle, connections))
-  // Node counts the progress of a pending write as activity, so a time-out means that no byte has moved.
+  // Node counts the progress of a pending write as activity, so a timeout means that no byte has moved.
   server.setTimeout(writeStallMs, (socket) => {
     const connection = connections.get(socket)
     if (!connection) return
     if (socket.writableLength === 0) {
-      // Because of this listener, Node itself no longer closes an idle kept-alive connection.
+      // Closes an idle kept-alive connection. Node itself no longer does so, because of this listener.
       if (connection.open === 0) socket.destroy()
       return
     }
@@ -82,8 +82,8 @@ const limitPipelining =
 
 const watchConnection = (socket: Socket): Connection => {
   const connection: Connection = { open: 0, waiting: [], isExtended: false }
-  // Node resumes the socket when a handler reads a body. Pausing the socket again is safe: a request waits
-  // here only after the bodies of all earlier requests have arrived.
+  // Node resumes the socket when a handler reads a body. Pauses the socket again. This is safe, because a
+  // request waits only after the bodies of all earlier requests have arrived.
   socket.on('resume', () => {
     if (connection.waiting.length > 0) socket.pause()
   })
@@ -94,6 +94,6 @@ const startNext = (socket: Socket, { waiting }: Connection): void => {
   if (socket.destroyed) return
   const start = waiting.shift()
   if (start) start()
-  // Safe even if Node itself has paused the socket, because Node then pauses it again.
+  // This is safe even if Node itself has paused the socket, because Node then pauses the socket again.
   if (waiting.length === 0) socket.resume()
 }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 // A tag may contain a comma, and a list may have empty elements (RFC 9110, 8.8.3 and 5.6.1).
 const ELEMENT = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y
 
-/** Returns the entity tags of a list. Undefined for a malformed or empty list. */
+/** Returns the entity tags of a list. Returns undefined for a malformed or empty list. */
 const parseTags = (header: string): string[] | undefined => {
   const tags: string[] = []
   ELEMENT.lastIndex = 0
@@ -24,8 +24,8 @@ export const addEncoding = (etag: string, encoding: string) => `${etag.slice(0, 
 const withoutEncoding = (tag: string) => tag.replace(/\+(br|gzip)"$/, '"')
 
 /**
- * Returns the tag in If-None-Match that matches `etag`, whatever its encoding (RFC 9110, 13.1.2). Undefined
- * if none matches or the header is malformed.
+ * Returns the tag in If-None-Match that matches `etag`, whatever the encoding in the tag (RFC 9110, 13.1.2).
+ * Returns undefined if no tag matches or the header is malformed.
  */
 const knownTag = ({ headers }: FastifyRequest, etag: string): string | undefined => {
   const header = headers['if-none-match']
@@ -46,8 +46,8 @@ export const tagged = <Body>(reply: FastifyReply, etag: string | undefined, body
 }
 
 /**
- * Returns the body and sets its tag. If the client already has the body, sets the status 304 and the
- * client's tag, and returns undefined for GET.
+ * Returns the body and sets its tag. If the client already has the body, sets the status 304 and the client's
+ * tag instead, and returns undefined for GET.
  */
 export const unlessKnown = <Body>(
   reply: FastifyReply,
@@ -57,14 +57,15 @@ export const unlessKnown = <Body>(
   const known = etag === undefined ? undefined : knownTag(reply.request, etag)
   if (known === undefined) return tagged(reply, etag, body)
   reply.code(304)
-  // Keeps the body for HEAD, because Fastify takes Content-Length from it. Without a body the header would
-  // be 0, unlike in the response to GET (RFC 9110, 8.6).
+  // Keeps the body for HEAD, because Fastify takes Content-Length from the body. Without a body,
+  // Content-Length would be 0, unlike in the response to GET (RFC 9110, 8.6).
   return tagged(reply, known, reply.request.method === 'HEAD' ? body : undefined)
 }
 
 /**
- * Returns the entity tags in If-Match (RFC 9110, 13.1.1), without their encodings. For the header `*` the
- * only tag is `*`. Omits weak tags, which match nothing. Undefined without the header. Throws bad_request.
+ * Returns the entity tags in If-Match (RFC 9110, 13.1.1), without their encodings. Returns the single tag `*`
+ * for the header `*`. Omits weak tags, because a weak tag matches nothing here. Returns undefined without the
+ * header. Throws bad_request for a malformed header.
  */
 export const readIfMatch = ({ headers }: FastifyRequest): { etags: string[] } | undefined => {
   const header = headers['if-match']

@@ -20,14 +20,15 @@ const findRequestProblem = (error: unknown, request: FastifyRequest): Problem =>
   const { method } = request
   const found = findProblem(isMediaTypeRefusal(error) ? refuseMediaType(request) : error)
   const isRead = method === 'GET' || method === 'HEAD'
-  // A read that timed out has changed nothing, so the client may repeat it.
+  // Turns the 504 of a read into a 503. A read that timed out has changed nothing, so the client may repeat
+  // it.
   return isRead && found.kind === 'late' ? findProblem(new ServiceError('unavailable', found.detail)) : found
 }
 
 /**
  * Makes the handler that responds to an error with a problem document. Logs errors that the client did not
- * cause. Counts repeats of a 503 or 504 instead of logging each, because an unavailable service fails every
- * request.
+ * cause. An unavailable service fails every request, so the handler counts repeats of a 503 or 504 instead of
+ * logging each of them.
  */
 export const answerError = (logger: Logger) => {
   const failures = limitRepeats(logger)
@@ -35,7 +36,7 @@ export const answerError = (logger: Logger) => {
     const problem = findRequestProblem(error, request)
     const { url: route } = request.routeOptions
     if (problem.status === 500) logger.error({ err: error, route, request_id: request.id }, 'request failed')
-    // Batchers and fair queues count their own refusals (TooBusy).
+    // Logs no TooBusy, because batchers and fair queues count their own refusals.
     else if (problem.status > 500 && !(error instanceof TooBusy))
       failures.warn({ err: error, route, request_id: request.id }, 'request failed')
     return reply
@@ -52,7 +53,7 @@ const badRequest = (detail: string) => new ProblemError('bad-request', detail)
 
 const refuseRequest = (request: FastifyRequest): ProblemError | undefined => {
   const { httpVersion } = request.raw
-  // A first line without a version is HTTP/0.9, which has no headers.
+  // A first line without a version means HTTP/0.9, which has no headers.
   if (httpVersion === '0.9') return badRequest('The request is not well-formed HTTP.')
   if (expectsTooMuch(request))
     return new ProblemError(
@@ -63,7 +64,7 @@ const refuseRequest = (request: FastifyRequest): ProblemError | undefined => {
     return badRequest('The request has no Host header.')
   const repeated = findRepeatedHeader(request.raw)
   if (repeated) return badRequest(`The request has more than one ${repeated} header.`)
-  // Only the query is checked here, because the router refuses a path that is not UTF-8.
+  // Checks only the query here, because the router refuses a path that is not UTF-8.
   const query = request.url.indexOf('?')
   return query >= 0 && decodePercent(request.url.slice(query)) === undefined
     ? badRequest('The query is not well-formed UTF-8.')
@@ -72,7 +73,8 @@ const refuseRequest = (request: FastifyRequest): ProblemError | undefined => {
 
 const SINGLE = ['Host', 'Authorization'] as const
 
-// Repeats are refused, because Node uses the first header, and a proxy may have used another (RFC 9112, 3.2).
+// Returns the name of a repeated header. The gateway refuses such a request, because Node uses the first of
+// these headers, and a proxy may have used another (RFC 9112, 3.2).
 const findRepeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
   SINGLE.find((single) => {
     let count = 0
@@ -90,10 +92,10 @@ export const handleErrors = (
   misrouted: (request: FastifyRequest) => ProblemError | undefined,
 ): void => {
   app.setErrorHandler(answerError(logger))
-  // If no listener were added, Node itself would respond with 417, without a problem document.
+  // Without this listener, Node itself would respond with 417, without a problem document.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
-  // Runs before the body is read, because a request to an unknown path is a 404 whatever the type and the
-  // size of its body.
+  // Runs before the body is read, because the response for an unknown path is 404, whatever the type and the
+  // size of the body.
   app.addHook('onRequest', (request, _reply, done) => {
     done(misrouted(request) ?? refuseRequest(request))
   })

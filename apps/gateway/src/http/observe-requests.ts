@@ -5,10 +5,11 @@ const SLOW_MS = 1000
 
 /**
  * Records one observation and one log line for each request, never with a token or a body. The line of a 401
- * or 403 has the id of the token, if known, and the client's IP address. Only failed and slow requests are
- * logged as info: with thousands of lines a second, the process that reads the log would use a third as much
- * processor time as the gateway. A 503 is logged only as debug here: `answerError` logs it, or a queue counts
- * it (TooBusy).
+ * or 403 has the client's IP address, and the id of the token if the token is known.
+ *
+ * Logs only failed and slow requests as info. If the gateway logged thousands of lines a second, the process
+ * that reads the log would use a third as much processor time as the gateway. Logs a 503 only as debug,
+ * because `answerError` logs a 503, or a queue counts it (TooBusy).
  */
 export const observeRequests = (app: FastifyInstance, logger: Logger, metrics: Metrics): void => {
   measureRequests(app, metrics)
@@ -29,7 +30,7 @@ export const observeRequests = (app: FastifyInstance, logger: Logger, metrics: M
         ...(trace && { trace_id: trace.slice(3, 35) }),
         ...(request.principal && { account_id: request.principal.accountId }),
         ...(isRefused && { token_id: request.tokenId, address: request.ip }),
-        // The client disconnected before it had received the whole response.
+        // Marks a request whose client disconnected before the client had received the whole response.
         ...(!reply.raw.writableFinished && { aborted: true }),
       },
       'request',

@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemKind } from '@leadwire/service-kit'
 
-/** The meaning of each kind of problem, and what the caller can do about it. */
+/** The meaning of each kind of problem, and what the caller can do about the problem. */
 const HELP: Record<ProblemKind, [meaning: string, remedy: string]> = {
   'bad-request': [
     'The request could not be read.',

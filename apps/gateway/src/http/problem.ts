@@ -25,7 +25,9 @@ const LIBRARY_ERRORS: Record<string, readonly [ProblemKind, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['timeout', 'The request did not arrive in time.'],
 }
 
-/** Returns the problem of a request that Fastify or Node's parser refused. Undefined for other errors. */
+/**
+ * Returns the problem of a request that Fastify or Node's parser refused. Returns undefined for other errors.
+ */
 export const findLibraryProblem = (
   error: Error & { code?: unknown; statusCode?: unknown },
 ): Problem | undefined => {

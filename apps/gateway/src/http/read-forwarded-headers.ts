@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Returns the IP address of an element of X-Forwarded-For. The element may have quotes, brackets, a port
- * and a zone. Undefined for anything else, such as `unknown`.
+ * Returns the IP address in an element of X-Forwarded-For. The element may have quotes, brackets, a port and
+ * a zone. Returns undefined for anything else, such as `unknown`.
  */
 const readAddress = (element: string): string | undefined => {
   const text = element.replaceAll('"', '').trim()
@@ -15,8 +15,8 @@ const readAddress = (element: string): string | undefined => {
 
 /**
  * Returns the addresses in X-Forwarded-For after the last element that is not an address. A visitor may have
- * written this element and all elements before it, so they must not count. A visitor may also have written a
- * quotation mark, so quotation marks do not join elements.
+ * written this element and all elements before it, so these elements must not count. A comma between
+ * quotation marks also separates elements, because a visitor may have written the quotation marks.
  */
 const readAddresses = (list: string): string[] => {
   const addresses: string[] = []
@@ -30,8 +30,8 @@ const readAddresses = (list: string): string[] => {
 }
 
 /**
- * Returns the first element of a list, which the proxy next to the client has written. If a client forges
- * the element, only the URLs in its own response change.
+ * Returns the first element of a list. The proxy next to the client has written this element. If a client
+ * forges the element, only the URLs in its own response change.
  */
 const readFirst = (list: string): string =>
   list
@@ -42,8 +42,8 @@ const readFirst = (list: string): string =>
 
 /**
  * Normalises the X-Forwarded headers of each request. Fastify does not remove a port from an address, so
- * each connection would count as a different visitor. Call this function before other hooks are added.
- * Fastify decides whether the headers are trusted (`trustProxy`).
+ * without this function each connection would count as a different visitor. Call this function before other
+ * hooks are added. Fastify decides whether the headers are trusted (`trustProxy`).
  */
 export const readForwardedHeaders = (app: FastifyInstance): void => {
   app.addHook('onRequest', ({ raw: { headers } }, _reply, done) => {

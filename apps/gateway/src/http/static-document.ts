@@ -15,8 +15,8 @@ export interface StaticDocument {
 
 const ENCODINGS: ('br' | 'gzip')[] = ['br', 'gzip']
 /**
- * With this quality, half a megabyte takes 15 ms. The best quality saves only a further 10 %, but takes a
- * second.
+ * With this quality, compressing half a megabyte takes 15 ms. The best quality takes a second, but saves only
+ * a further 10 %.
  */
 const BROTLI_QUALITY = 5
 
@@ -32,8 +32,8 @@ export const buildStaticDocument = (text: string): StaticDocument => {
 }
 
 /**
- * Returns the body in the encoding that the client prefers. If the client has the body, returns undefined
- * and sets the status 304.
+ * Returns the body in the encoding that the client prefers. If the client already has the body, sets the
+ * status 304, and returns undefined for GET.
  */
 export const sendStaticDocument = (
   request: FastifyRequest,

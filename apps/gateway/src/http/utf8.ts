@@ -3,7 +3,7 @@ import { ServiceError, whenValid } from '@leadwire/service-kit'
 
 export const notUtf8 = () => new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
 
-/** Decodes UTF-8, and removes a byte order mark. Throws bad_request. */
+/** Decodes UTF-8, and removes a byte order mark. Throws bad_request if the bytes are not UTF-8. */
 export const decodeUtf8 = (bytes: Buffer): string => {
   if (!isUtf8(bytes)) throw notUtf8()
   const text = bytes.toString()
@@ -11,8 +11,8 @@ export const decodeUtf8 = (bytes: Buffer): string => {
 }
 
 /**
- * Decodes percent escapes. Undefined if the result is not UTF-8. Keeps a `%` that begins no escape (WHATWG
- * URL, 1.3).
+ * Decodes percent escapes. Returns undefined if the result is not UTF-8. Keeps a `%` that begins no escape
+ * (WHATWG URL, 1.3).
  */
 export const decodePercent = (text: string): string | undefined => {
   if (!text.includes('%')) return text
@@ -20,8 +20,8 @@ export const decodePercent = (text: string): string | undefined => {
 }
 
 /**
- * Returns the text of a header. Node decodes headers as Latin-1, but some clients send UTF-8 (RFC 9110,
- * 5.5).
+ * Returns the text of a header. Node decodes headers as Latin-1, but some clients send UTF-8 (RFC 9110, 5.5).
+ * Header bytes that are valid UTF-8 are therefore decoded as UTF-8.
  */
 export const headerText = (header: string): string => {
   const bytes = Buffer.from(header, 'latin1')
@@ -29,8 +29,9 @@ export const headerText = (header: string): string => {
 }
 
 /**
- * Returns the encoding of a label in WHATWG's table: `windows-1252` for `latin1`. Undefined for an unknown
- * label, and for ISO-2022-JP: a part of such a text cannot be decoded without all earlier bytes.
+ * Returns the encoding for a label in WHATWG's table, such as `windows-1252` for `latin1`. Returns undefined
+ * for an unknown label. Also returns undefined for ISO-2022-JP, because a part of such a text cannot be
+ * decoded without all earlier bytes.
  */
 export const findEncoding = (label: string): string | undefined => {
   const encoding = whenValid(() => new TextDecoder(label).encoding)

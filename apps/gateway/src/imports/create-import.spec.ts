@@ -10,7 +10,7 @@ let format: string | undefined
 beforeAll(async () => {
   gateway = await startGateway({
     files: async (request, response) => {
-      // Reading fails if the gateway refuses the upload, because the gateway then aborts it.
+      // Reading fails if the gateway refuses the upload, because the gateway then aborts its request.
       stored = await text(request).catch(() => undefined)
       if (stored === undefined) return
       const file = { key: 'imports/1.txt', size: stored.length, content_type: 'text/plain', sha256: '' }

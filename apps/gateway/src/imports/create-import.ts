@@ -22,7 +22,7 @@ const Query = partial({
 })
 
 /**
- * Streams the body to files-service as it arrives. Throws too_large, invalid, and timeout (408) if the
+ * Streams the body to files-service as the body arrives. Throws too_large, invalid, and timeout (408) if the
  * client is too slow.
  */
 const receiveBody = (
@@ -35,8 +35,8 @@ const receiveBody = (
     throw new ServiceError('too_large', `The file may not be larger than ${maxBytes} bytes.`)
   return dependencies.receiveUpload(reply, async ({ signal, takePlace }) => {
     await takePlace()
-    // Reads the request through a copy, because a failed upload destroys its stream. Destroying the request
-    // itself would close the connection.
+    // Reads the request through a separate stream, because a failed upload destroys the stream that it reads.
+    // Destroying the request itself would close the connection.
     const given = (body as Readable).pipe(new PassThrough())
     const text = utf8Text(given, findCharset(headers['content-type']!))
     const bytes = Readable.from(text, { objectMode: false })
@@ -47,7 +47,7 @@ const receiveBody = (
 
 /**
  * Adds the operation that stores a file of leads. The import worker creates the leads later. `app` must be a
- * separate scope, because this function removes its parsers for all other media types.
+ * separate scope, because this function removes the parsers of `app` for all other media types.
  */
 export const createImport: AddOperation = (app, dependencies, operationId) => {
   const { importMaxBytes } = dependencies
@@ -75,7 +75,7 @@ export const createImport: AddOperation = (app, dependencies, operationId) => {
         const { key, size: fileSize, sha256: file } = upload
         const asked = { accountId, format, webhooks, visitor: readVisitor(request), key, fileSize }
         const record = (idempotency: Idempotency | undefined) =>
-          // The call does not have the request's deadline, because the upload may have taken long.
+          // Gives the call no deadline, because the upload may have taken long.
           clients.imports.createImport({ ...asked, idempotency }, { actor: limits.actor })
         return { upload, content: { format, webhooks, file }, record }
       })

@@ -10,14 +10,15 @@ import { isReportColumn, REPORT_COLUMNS } from './rows/rows'
 type Page = ListFailedRowsResponse
 
 /**
- * Returns the number, the errors and the cells of a refused row. Omits the cells of the columns
- * `import_row` and `import_errors`. The imported file has these columns if it was itself a download of
- * refused rows.
+ * Returns the number, the errors and the cells of a refused row. Omits the cells in the columns `import_row`
+ * and `import_errors`. The imported file has these two columns if the file was itself a download of refused
+ * rows.
  */
 const writeRow = ({ row, source, errors }: FailedRow, columns: string[]): unknown[] => {
   const cells = (JSON.parse(source) as string[]).filter((_, index) => !isReportColumn(columns[index] ?? ''))
   const messages = Object.values(JSON.parse(errors) as FieldErrors).flat()
-  // Removes the apostrophe that guards a cell against formulas, because `writeCsv` adds it again.
+  // Removes the apostrophe that guards a cell against formulas, because `writeCsv` adds this apostrophe
+  // again.
   return [row, messages.join(' '), ...cells.map(unguarded)]
 }
 
@@ -29,7 +30,7 @@ const writePage = ({ format, columns, delimiter, rows }: Page): string =>
       )
     : rows.map(({ source }) => `${JSON.parse(source)}\n`).join('')
 
-// Excel reads UTF-8 only after a byte order mark.
+// Starts a CSV file with a byte order mark, because Excel reads UTF-8 only after such a mark.
 const writeHeader = ({ format, columns, delimiter }: Page): string =>
   format === 'csv'
     ? `\uFEFF${writeCsv([[...REPORT_COLUMNS, ...columns.filter((name) => !isReportColumn(name))]], delimiter)}`

@@ -14,8 +14,8 @@ import { UnreadableFile } from './rows/rows'
 const SLICE_MS = 3000
 
 /**
- * The maximum number of rows in one transaction. Small, because other creates of the account wait for the
- * transaction to end.
+ * The maximum number of rows in one transaction. This number is small, because other creates of the account
+ * wait for the transaction to end.
  */
 const BATCH_ROWS = 100
 const BATCH_COST = 300
@@ -27,7 +27,7 @@ interface WorkerDeps {
   stopping: AbortSignal
 }
 
-/** The text of a refused row is stored only up to this length. */
+/** The maximum length of the text that is stored for a refused row. A longer text is not stored. */
 const MAX_SOURCE_CHARACTERS = 256 * 1024
 
 const estimateCost = ({ row }: ImportRow): number =>
@@ -36,9 +36,9 @@ const estimateCost = ({ row }: ImportRow): number =>
 type Batch = Omit<AdvanceImportRequest, 'claim' | 'from'>
 
 /**
- * Yields the rest of an import's file in batches of rows. Each batch is written in one transaction. The last
- * batch has either `finished`, or `failure`: the reason why the rest cannot be read. `bytes` must begin at
- * the import's position.
+ * Yields the rest of an import's file in batches of rows. `bytes` must begin at the import's position. Each
+ * batch is written in one transaction. The last batch has `finished`, or has `failure` with the reason why
+ * the rest cannot be read.
  */
 async function* readBatches(
   claimed: ClaimedImport,
@@ -75,8 +75,9 @@ async function* readBatches(
   }
 }
 
-// Returns the reason if the error would recur with every attempt, otherwise undefined. Even an internal error
-// may be temporary, such as a response of a proxy. The import is retried until it is 24 hours old.
+// Returns a reason if every further attempt would fail with the same error, otherwise undefined. Even an
+// internal error may be temporary, such as a response of a proxy. The import is retried until it is 24 hours
+// old.
 const describeLastingFailure = (error: unknown): string | undefined => {
   if (!(error instanceof ServiceError)) return undefined
   if (error.code === 'not_found')
@@ -87,7 +88,7 @@ const describeLastingFailure = (error: unknown): string | undefined => {
 }
 
 const openRest = async ({ files }: WorkerDeps['clients'], { key, position, fileSize }: ClaimedImport) =>
-  // A range that starts at the end of the file would be invalid.
+  // Requests no bytes at the end of the file, because a range that starts there would be invalid.
   position < fileSize ? files.download(key, position) : { size: 0, bytes: Readable.from([]) }
 
 /** Creates the next leads of an import. Resolves with whether the import has ended. */
@@ -118,8 +119,8 @@ const advance = async (deps: WorkerDeps, claimed: ClaimedImport) => {
 }
 
 /**
- * Claims an import and advances it. Resolves with whether an import was claimed. After a failure the claim
- * expires, and the import is claimed again.
+ * Claims an import and advances it. Resolves with whether an import was claimed. If the work on the import
+ * fails, the claim expires, and a worker claims the import again.
  */
 const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
   const { imports, files } = deps.clients
@@ -132,8 +133,8 @@ const claimAndAdvance = async (deps: WorkerDeps): Promise<boolean> => {
 }
 
 /**
- * Starts the worker, which works on one import at a time. leads-service assigns an import to one copy of
- * the gateway at a time, and refuses its rows from all others.
+ * Starts the worker, which works on one import at a time. leads-service assigns each import to only one copy
+ * of the gateway at a time, and refuses rows of this import from all other copies.
  */
 export const startImportWorker = ({
   clients,
@@ -145,7 +146,7 @@ export const startImportWorker = ({
   const deps = { clients, check: createCheck(ImportedLead), timeZone, stopping: loops.signal }
   const wake = loops.run('imports', { pauseMs: 1000, idleMs: 5000 }, () =>
     claimAndAdvance(deps).catch((error: unknown) => {
-      // Logs nothing, because readiness reports an unavailable service.
+      // Does not log an unavailable service, because the readiness check reports the service.
       if (error instanceof ServiceError && error.code === 'unavailable') return 'pause'
       throw error
     }),

@@ -4,7 +4,10 @@ import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
 
 const POLL_MS = 1000
-/** Needed because load balancers close a connection that is silent for a minute. */
+/**
+ * After this time, a silent stream sends a heartbeat. Load balancers close a connection that is silent for a
+ * minute.
+ */
 const HEARTBEAT_MS = 15_000
 
 type Progress = ReturnType<typeof readProgress>
@@ -13,14 +16,17 @@ const readProgress = (body: Uint8Array) => {
   const { data }: { data: { state: string; bytes_read: number; finished_at: unknown } } = JSON.parse(
     String(body),
   )
-  // `id` changes whenever the import changes.
+  // The `id` changes whenever the import changes.
   const id = `${data.state}-${data.bytes_read}`
   const ended = data.finished_at !== null
   const event = `event: ${ended ? 'end' : 'progress'}\nid: ${id}\ndata: ${JSON.stringify(data)}\n\n`
   return { id, ended, event }
 }
 
-/** Yields the state of the import whenever it has changed, until the import has ended. */
+/**
+ * Yields the state of the import after each change, until the import has ended. Yields a heartbeat after a
+ * silence.
+ */
 async function* streamEvents(
   first: Progress,
   poll: () => Promise<Progress>,

@@ -28,8 +28,9 @@ const readUserAgent = ({ headers }: FastifyRequest): string => {
 }
 
 /**
- * Returns the client's IP address: the address of the peer, or behind trusted proxies the rightmost
- * untrusted address of X-Forwarded-For. A mapped IPv4 address is returned as IPv4.
+ * Returns the client's IP address. Without trusted proxies, this is the address of the peer. Behind trusted
+ * proxies, this is the rightmost untrusted address of X-Forwarded-For. A mapped IPv4 address is returned as
+ * IPv4.
  */
 const readAddress = ({ ip, raw }: FastifyRequest): string =>
   (isIP(ip) ? ip : (raw.socket.remoteAddress ?? '0.0.0.0')).replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')
@@ -47,7 +48,7 @@ export const readTraceparent = ({ headers }: FastifyRequest): string =>
 
 /**
  * Creates a lead with a publishable token, within the daily limit. Resolves with the new or saved response,
- * and the lead's reference.
+ * and with the lead's reference.
  */
 export const createCaptured = async (
   { clients, captureDaily }: Dependencies,
@@ -66,7 +67,7 @@ export const createCaptured = async (
 const createPublicLead = async ({ request, reply, accountId, dependencies, limits }: Call<unknown>) => {
   const body = readBody(request)
   const idempotency = readIdempotency(request, body.fields)
-  // Cheap for each request, because Ajv compiles the schema only once.
+  // Creating this check for each request is cheap, because Ajv compiles the schema only once.
   const { value, errors } = dependencies.createCheck(PublicLeadBody)(body)
   // Does not look up the user, because the error must not reveal which users exist.
   if (!value) throw ServiceError.invalid(errors)
@@ -76,7 +77,7 @@ const createPublicLead = async ({ request, reply, accountId, dependencies, limit
   return renderSaved(reply, { body: Buffer.from(JSON.stringify({ data: { reference } })), replayed })
 }
 
-/** Creates a lead with a token that is not publishable. `toLead` makes the lead from the checked fields. */
+/** Creates a lead with a token that is not publishable. `toLead` converts the checked fields to the lead. */
 const createFullLead = async <Fields>(
   call: Call<Fields>,
   toLead: (visitor: Visitor, fields: Fields, body: Body) => NewLead,
@@ -87,7 +88,8 @@ const createFullLead = async <Fields>(
   const fields = await call.valid()
   const lead = toLead(readVisitor(request), fields, body)
   const item = { accountId, lead, idempotency, traceparent: readTraceparent(request), actor: limits.actor }
-  // A lead with an external id waits for other writes with the same id, so it is not sent in a batch.
+  // Sends a lead with an external id separately and not in a batch, because such a lead waits for other
+  // writes with the same id.
   const send = lead.externalId === undefined ? clients.createLead : clients.upsertLead
   const created = await send(item, limits)
   return tagged(reply, created.etag, renderSaved(reply, created))

@@ -41,7 +41,10 @@ const create = (payload: string | object, type = 'application/json') =>
 
 const withItems = (...items: object[]) => ({ ...LEAD, quotes: [{ items }] })
 
-/** Returns the options that leads-service receives for `options`, the exact JSON of a request. */
+/**
+ * Creates a lead whose item has `options`, the exact JSON in the request. Returns the options that
+ * leads-service receives.
+ */
 const optionsFor = async (options: string) => {
   const item = `${JSON.stringify(ITEM).slice(0, -1)},"options":${options}}`
   const response = await create(`${JSON.stringify(LEAD).slice(0, -1)},"quotes":[{"items":[${item}]}]}`)

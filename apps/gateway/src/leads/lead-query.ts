@@ -11,7 +11,7 @@ import {
 } from '@leadwire/requests'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** The parameters of GET /leads that extend the lead API, which defines only `page`. */
+/** The parameters of GET /leads. The lead API defines only `page`. All parameters here are extensions. */
 export const LeadQuery = partial({
   per_page: integer('Maximum number of leads in a page, or in a response with `cursor`. Default 20.', 50, {
     minimum: 1,
@@ -50,7 +50,7 @@ export const LeadQuery = partial({
 
 export type LeadQuery = Static<typeof LeadQuery>
 
-/** The filters of GET /leads. GET /manage/exports accepts the same filters. */
+/** The filters of GET /leads, which GET /manage/exports also accepts. */
 export const LeadFilterQuery = Type.Omit(LeadQuery, ['per_page', 'sort', 'cursor'])
 
 const splitWords = (name: string): string[] =>
@@ -59,7 +59,7 @@ const splitWords = (name: string): string[] =>
     .toLowerCase()
     .split(/[^a-z]+/)
 
-// Excludes `page`, because the lead API defines this parameter.
+// Excludes `page`, because `page` belongs to the lead API and is no extension.
 const WORDS = new Set(
   ['filter', ...Object.keys(LeadQuery.properties).flatMap(splitWords)].filter((word) => word !== 'page'),
 )
@@ -71,7 +71,7 @@ const SPELLINGS = new Set([
 
 /**
  * Returns whether a query has a parameter of `LeadQuery`, perhaps in another spelling: `Status`, `status[]`,
- * `filter[status]`, `since`, `perPage`, `page[size]`. Without such a parameter, the list behaves as the given
+ * `filter[status]`, `since`, `perPage`, `page[size]`. Without such a parameter, the list behaves as the lead
  * API says, and ignores unknown parameters.
  */
 export const asksMore = (query: Record<string, unknown>): boolean =>

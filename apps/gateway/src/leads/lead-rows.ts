@@ -29,7 +29,7 @@ export const UpsertLead: TObject = Type.Object(fields, {
     'A new lead needs the required fields of POST /manage/leads. If the lead exists, omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute.',
 })
 
-/** The fields of an upsert, with the external id. A row without an external id creates a lead. */
+/** The fields of an upsert, and the external id. A row without an external id creates a lead. */
 export const LeadRow: TObject = Type.Object({ external_id: external_id!, ...fields }, { title: 'LeadRow' })
 
 /** The fields of a row of an import. `created_at` preserves the original time of a migrated lead. */
@@ -58,7 +58,10 @@ const withoutNulls = (given: object): object =>
 
 const BLANK = Object.fromEntries(REQUIRED.map((name) => [name, '']))
 
-/** Returns the lead of a row, or all errors and the unchecked fields. `check` must use the schema LeadRow. */
+/**
+ * Returns the lead of a row, or all errors and the unchecked fields. `check` must use the schema LeadRow or
+ * ImportedLead.
+ */
 export const readLeadRow = (check: CheckRow, visitor: Visitor, body: Body): Row => {
   const checked = check(body)
   const fields = withoutNulls(checked.errors ? checked.fields : (checked.value as object)) as VisitorFields
@@ -75,7 +78,7 @@ export const readLeadRow = (check: CheckRow, visitor: Visitor, body: Body): Row 
   return { fields, lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
 }
 
-/** The maximum number of invalid fields that are stored for a refused row. */
+/** The maximum number of invalid fields whose errors are stored for a refused row. */
 const MAX_ERRORS = 20
 
 const refused = (errors: FieldErrors): ImportRow => {
@@ -84,8 +87,9 @@ const refused = (errors: FieldErrors): ImportRow => {
 }
 
 /**
- * Returns a row in the form that leads-service stores: its lead, or its errors. `read` parses the row, and
- * throws a ServiceError if the row is malformed. `timeZone` is the zone of a `created_at` without an offset.
+ * Converts a row to the form that leads-service stores: the lead of the row, or its errors. `read` parses the
+ * row, and throws a ServiceError if the row is malformed. `timeZone` is the time zone of a `created_at`
+ * without an offset.
  */
 export const importRow = (
   check: CheckRow,

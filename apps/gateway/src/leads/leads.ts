@@ -69,8 +69,8 @@ export const FieldChange = described(
   {
     field: Type.Unsafe({
       ...enumeration(CHANGED_FIELDS, undefined, 'status'),
-      // In upper case, because the fields `name` and `value` would clash with the properties of generated
-      // Kotlin enumerations.
+      // The names are in upper case. In lower case, `name` and `value` would clash with the properties of
+      // generated Kotlin enumerations.
       'x-enum-varnames': CHANGED_FIELDS.map((field) => field.toUpperCase()),
     }),
     from: Type.Unknown({ description: 'The previous value.', examples: ['open'] }),

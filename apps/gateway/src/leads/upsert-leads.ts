@@ -56,7 +56,7 @@ export const upsertLead = operation({
 
 const MAX_LEADS = 100
 
-/** Returns the leads of a batch. Throws invalid unless they are an array of 1 to 100 items. */
+/** Returns the leads of a batch. Throws invalid unless `leads` is an array of 1 to 100 items. */
 const requireRows = (leads: unknown): unknown[] => {
   const refuse = (message: string) => ServiceError.invalid({ leads: [message] })
   if (leads === undefined || leads === null) throw refuse('The leads field is required.')

@@ -61,8 +61,8 @@ const QuoteItem = named('QuoteItemRequest', {
   image_id: id('The ID of an image created with POST /manage/images.', 5),
 })
 
-// leads-service enforces the limits of quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). The bounds here
-// only limit how many items are checked, because each invalid item adds errors to the response.
+// leads-service enforces the limits of quotes and items (LEAD_MAX_QUOTES, LEAD_MAX_ITEMS). The maximum in
+// this schema only limits how many items are checked, because each invalid item adds errors to the response.
 const Quote = named('QuoteRequest', {
   ...optional({
     status: text('Status of the quote. Default `complete`.', 'complete'),
@@ -74,7 +74,7 @@ const Quote = named('QuoteRequest', {
   }),
 })
 
-/** The body of a full visitor lead: the fields of Create Lead, and all other fields of a lead. */
+/** The body of a full visitor lead. It has the fields of Create Lead and all other fields of a lead. */
 export const VisitorLeadBody = named('CreateVisitorLeadRequest', {
   ...CreateLeadBody.properties,
   referrer: enumeration(VISITOR_REFERRERS, 'Where the lead came from.', 'Direct'),
@@ -125,7 +125,7 @@ export const VisitorLeadBody = named('CreateVisitorLeadRequest', {
 
 type Step = string | number
 
-// If two members have the same name, the last one counts, as in JSON.parse.
+// If two members have the same name, returns the last of them, as JSON.parse does.
 const findMember = (node: Node | undefined, name: string): Node | undefined =>
   node?.children?.findLast((property) => property.children?.[0]?.value === name)?.children?.[1]
 
@@ -147,7 +147,7 @@ const joinMembers = (source: string, object: Node): string => {
   const members = new Map<unknown, string>()
   for (const { children } of object.children ?? []) {
     const [key, value] = children as [Node, Node]
-    // A repeated key moves to its last place.
+    // If a key is repeated, keeps only the last member with this key, at the position of this member.
     members.delete(key.value)
     members.set(key.value, `${readSource(source, key)}:${readSource(source, value)}`)
   }
@@ -157,8 +157,8 @@ const joinMembers = (source: string, object: Node): string => {
 /**
  * Makes the function that returns the source text of the options at a path in a JSON text. Options must be
  * stored exactly as they were sent, but JavaScript objects lose the order of numeric keys and the spelling of
- * numbers. The members of the options must be strings and numbers. The white space between members is
- * removed. The function returns undefined if there is no object at the path.
+ * numbers. The members of the options must be strings and numbers. The function removes the white space
+ * between members. The function returns undefined if there is no object at the path.
  */
 const createOptionsReader = (json: string): ((path: Step[]) => string | undefined) => {
   const root = parseTree(json, [], { disallowComments: true })
@@ -171,7 +171,7 @@ const createOptionsReader = (json: string): ((path: Step[]) => string | undefine
 export type VisitorFields = Static<typeof VisitorLeadBody>
 
 /**
- * Writes attributes as JSON. A text without a visible character becomes null, which removes the attribute.
+ * Renders attributes as JSON. A text without a visible character becomes null, which removes the attribute.
  */
 const writeAttributes = (given: VisitorFields['attributes']): string | undefined =>
   given &&
@@ -196,13 +196,13 @@ const toQuoteItem = (item: Static<typeof QuoteItem>, options: string | undefined
   productStyleName: item.product_style.name,
   productName: item.product_style.product.name,
   imageId: item.image_id,
-  // A form has no source text. Its options are strings, which JSON.stringify does not change.
+  // A form has no source text. The options of a form are strings, which JSON.stringify does not change.
   options: options ?? JSON.stringify(item.options ?? {}),
 })
 
 /**
- * Converts the fields of a full visitor lead to the message for leads-service. `body` has the source text of
- * the fields.
+ * Converts the fields of a full visitor lead to the message for leads-service. `body` contains the source
+ * text of the fields.
  */
 export const toVisitorLead = (visitor: Visitor, fields: VisitorFields, body: Body): NewLead => {
   const lead = toNewLead(visitor, fields)

@@ -14,8 +14,8 @@ export interface DocumentedOperation {
 export type Schemas = Record<string, { properties?: Record<string, { examples?: string[] }> }>
 
 /**
- * The parameter that the sample of an operation sends, although the parameter is optional. The operation
- * needs at least one of its optional parameters, but OpenAPI cannot express this rule.
+ * The optional parameter that the sample of an operation must send. The operation needs at least one of its
+ * optional parameters, but OpenAPI cannot express this rule.
  */
 const NEEDED_PARAMETERS: Record<string, string> = { exportPerson: 'email' }
 

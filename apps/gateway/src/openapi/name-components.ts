@@ -17,7 +17,7 @@ const named = (components: Components, node: unknown): unknown => {
   if (!isObject(node)) return node
   const members = Object.entries(node).map(([key, member]) => [
     key,
-    // Examples stay as they are, because an example may have a member `title`.
+    // Leaves examples unchanged, because an example may have a member `title`.
     key === 'example' || key === 'examples' ? member : named(components, member),
   ])
   const { title, ...schema } = Object.fromEntries(members) as Json

@@ -214,8 +214,8 @@ test('the document is valid by the schema of OpenAPI 3.1', () => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats(ajv)
   ajv.addFormat('media-range', /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$|^[\w-]+\/\*$|^\*\/\*$/)
-  // The schema of OpenAPI leaves Schema Objects open with `$dynamicRef`, in a way that Ajv does not
-  // support. The schemas in our document are JSON Schema 2020-12.
+  // The schema of OpenAPI refers to the schema of Schema Objects with `$dynamicRef`, in a way that Ajv does
+  // not support. Replaces this reference with JSON Schema 2020-12, which the gateway's schemas follow.
   const text = JSON.stringify(openapi.v31).replaceAll(
     '"$dynamicRef":"#meta"',
     '"$ref":"https://json-schema.org/draft/2020-12/schema"',
@@ -363,7 +363,8 @@ const findSchemas = (node: unknown, isFound: (schema: Schema) => boolean): Schem
   return isFound(schema) ? [schema, ...within] : within
 }
 
-// Generators for Java, Go and TypeScript write invalid code for all other kinds of choices.
+// Generators for Java, Go and TypeScript write invalid code for all choices except a choice between one typed
+// schema and null.
 test('each choice of the document is between one typed schema and null', () => {
   const { components, paths } = document
   const choices = ['anyOf', 'oneOf', 'allOf'].flatMap((key) =>
@@ -376,7 +377,8 @@ test('each choice of the document is between one typed schema and null', () => {
   }
 })
 
-// The `native` client of the Java generator does not compile if the values of a set have no name.
+// The `native` client of the Java generator does not compile if the items of a set have no named schema. A
+// set is an array with `uniqueItems`.
 test('the words of a set have a name', () => {
   const sets = findSchemas({ components: document.components }, ({ uniqueItems }) => uniqueItems === true)
   expect(sets.length).toBeGreaterThan(5)
@@ -417,7 +419,9 @@ test('every example is valid by its own schema', () => {
   }
 })
 
-/** Returns the objects inside the fields of a schema, each by its path, such as `quotes[].items[]`. */
+/**
+ * Returns the objects inside the fields of a schema. Each object has its path, such as `quotes[].items[]`.
+ */
 const nestedObjects = (schema: Schema, path = ''): [path: string, schema: Schema][] => {
   const {
     $ref,
@@ -450,8 +454,8 @@ test('an object inside a request that selects or restricts something refuses key
   const isClosed = (schema: Schema) => schema['additionalProperties'] === false
   const listPaths = (objects: typeof found) => [...new Set(objects.map(([path]) => path))].sort()
   expect(listPaths(found.filter(([, schema]) => isClosed(schema)))).toEqual(['filter'])
-  // The objects at these paths are only stored. They may have unknown keys, because an exported lead that is
-  // imported again has some. Add a path here only if an unknown key does no harm.
+  // The objects at these paths are only stored. They may have unknown keys, because an exported lead has
+  // unknown keys when it is imported again. Add a path here only if an unknown key does no harm.
   expect(listPaths(found.filter(([, schema]) => !isClosed(schema)))).toEqual(
     [
       'headers',

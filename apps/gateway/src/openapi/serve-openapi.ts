@@ -47,8 +47,8 @@ const addSamples = ({ paths, components: { schemas } }: Document) => {
 }
 
 /**
- * Serves GET /openapi.json: OpenAPI 3.1 of all routes that are added later. `address` is the base URL of
- * the API.
+ * Serves GET /openapi.json, the OpenAPI 3.1 document of all routes that are added later. `address` is the
+ * base URL of the API.
  */
 export const serveOpenApi = (app: FastifyInstance, address: string): void => {
   app.register(swagger, {
@@ -79,12 +79,13 @@ export const serveOpenApi = (app: FastifyInstance, address: string): void => {
   })
   app.register(async (scope) => {
     let built: StaticDocument | undefined
-    // Builds the document only once, because a build takes 10 ms, and no route is added after the first call.
+    // Builds the document only once. A build takes 10 ms, and no route is added after the first call.
     const document = () => {
       built ??= buildStaticDocument(JSON.stringify(app.swagger()))
       return built
     }
-    // Builds the document before the first request, because the build would block all other requests.
+    // Builds the document before the first request. During a request, the build would block all other
+    // requests.
     scope.addHook('onListen', async () => void document())
     scope.get('/openapi.json', { schema: { hide: true } }, async (request, reply) => {
       reply.header('access-control-allow-origin', '*').type('application/json; charset=utf-8')

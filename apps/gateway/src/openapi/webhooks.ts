@@ -147,7 +147,9 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   },
 }
 
-/** Returns the name that an event's webhook and body have as components: LeadCreated for `lead.created`. */
+/**
+ * Returns the component name of an event's webhook and of its body, such as LeadCreated for `lead.created`.
+ */
 const toComponentName = (type: EventType) =>
   type.replace(/(^|[._])[a-z]/g, (start) => start.at(-1)!.toUpperCase())
 

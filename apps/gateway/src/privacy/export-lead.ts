@@ -72,7 +72,7 @@ const renderEvent = (event: ExportedEvent, render: (delivery: Delivery) => objec
     ...render(delivery!),
     attempts: attempts.map(renderAttempt),
   }))
-  // Inserts the body as it is, because it is JSON already.
+  // Inserts the body unchanged, because the body is already JSON.
   const head = JSON.stringify({ id, created_at }).slice(0, -1)
   return `${head},"body":${body || 'null'},"deliveries":${JSON.stringify(deliveries)}}`
 }
@@ -130,8 +130,8 @@ const PersonQuery = partial({
   ),
 })
 
-// Refuses a number that starts with a space, because a `+` in a query means a space. Without its plus sign, a
-// foreign number is a different number or no number. A British number is found even without the sign.
+// Refuses a number that starts with a space, because a `+` in a query means a space. A foreign number without
+// its plus sign is a different number or no number. A British number is found even without its plus sign.
 const refuseLostPlus = ({ phone = '' }: { phone?: string }): void => {
   if (/^\s+(?!44)[1-9]/.test(phone))
     throw ServiceError.invalid({ phone: ['The phone starts with a space. Write a "+" as %2B.'] })

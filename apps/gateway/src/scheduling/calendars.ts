@@ -75,15 +75,15 @@ const toCalendarEvent = ({ subject, id, date, sequence, changedAt, ...of }: Cale
 }
 
 /**
- * How many events are rendered in one iteration of the event loop. Rendering an event takes 0.2 ms, so other
- * requests wait for 10 ms (measured with 1,500 events).
+ * The number of events that are rendered in one iteration of the event loop. Rendering an event takes 0.2 ms
+ * (measured with 1,500 events), so other requests wait for at most 10 ms.
  */
 const BATCH = 50
 const END = 'END:VCALENDAR'
 
 /** Renders a calendar (RFC 5545) with times in UTC. Equal entries give equal bytes. */
 const renderCalendar = async (title: string, entries: CalendarEntry[]): Promise<string> => {
-  // Escapes the name, because the library escapes all other texts, but not the name.
+  // Escapes the name. The library escapes all other texts, but not the name.
   const name = title.replace(/[\\;,]/g, '\\$&')
   const rendered = (events: ICalEventData[]) =>
     ical({ name, prodId: '//Leadwire//Leadwire//EN', ttl: 3600, events }).toString()

@@ -29,9 +29,9 @@ const listEntries = (subject: Subject, { clients, limits }: Call<unknown>, asked
     : clients.leads.listCallbacks(asked, limits)
 
 /**
- * Checks that the entry in the path exists. Called for a request with invalid fields, which is a 404 if the
- * entry is unknown. Lists the lead's entries with ids up to `id`, newest first: the entry exists if it is the
- * first in the list. Throws not_found for an unknown lead or entry.
+ * Checks that the entry in the path exists. Called only for a request with invalid fields, so that the
+ * response for an unknown entry is 404. Lists the lead's entries with ids up to `id`, newest first. The entry
+ * exists if it is the first in this list. Throws not_found for an unknown lead or entry.
  */
 const findEntry = async (
   subject: Subject,

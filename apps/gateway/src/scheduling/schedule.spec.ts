@@ -8,7 +8,7 @@ const MISSING = '00000000-0000-4000-8000-000000000000'
 let gateway: RunningGateway
 let asked: Appointment[]
 
-/** Implements the list of a lead with two entries. */
+/** Lists the two entries of each lead, except for the missing lead. */
 const listEntries = async ({ reference, before = Number.POSITIVE_INFINITY }: ListAppointmentsRequest) => {
   if (reference === MISSING) throw new ServiceError('not_found', 'There is no such lead.')
   const entries = [{ id: 8 }, { id: 6 }].filter(({ id }) => id < before)

@@ -38,7 +38,7 @@ test.each(PAGES)('%s has a strict policy, no script of its own, and is asked for
   const policy = page.headers['content-security-policy']
   expect(policy).toContain("default-src 'none'; script-src 'self';")
   expect(policy).toContain("frame-ancestors 'none'")
-  // The explorer needs inline styles, and sends requests to the API.
+  // The page of the explorer needs inline styles, and its script sends requests to the API.
   if (url === '/docs') expect(policy).toContain("connect-src 'self';")
   else expect(policy).not.toMatch(/unsafe|connect-src/)
   expect(policy).not.toContain('unsafe-eval')

@@ -9,8 +9,8 @@ import { consoleFiles, docsPages } from '../paths'
 const buildPolicy = (directives: string) =>
   `default-src 'none'; script-src 'self'; ${directives}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
-// The console shows text from strangers (descriptions, responses of receivers) beside a token that may
-// manage the account. The policy therefore allows only our own scripts, never turns text into markup, and
+// The console shows text from strangers (descriptions, responses of receivers) beside a token that may manage
+// the account. The policy therefore allows only the console's own scripts, never turns text into markup, and
 // blocks requests to other origins.
 const CONSOLE_POLICY = buildPolicy(
   "style-src 'self'; connect-src 'self'; img-src 'self' data:; require-trusted-types-for 'script'; trusted-types 'none'",
@@ -24,8 +24,8 @@ const REFERENCE_POLICY = buildPolicy(
 )
 
 /**
- * The browser revalidates a page each time, usually with a 304. After an upgrade, no page then refers to
- * parts of the old version.
+ * Makes the browser revalidate a page each time. The response is usually 304. After an upgrade, no page then
+ * refers to parts of the old version.
  */
 const REVALIDATED = 'no-cache'
 // Scripts, styles and images may be cached for ever, because their names contain a hash of their bytes.
@@ -35,7 +35,7 @@ interface Pages {
   folder: string
   policy: string
   caching?: string
-  /** Returns the name of the file in `folder` for the parameter of the path. */
+  /** Returns the name of the file in `folder`. `name` is the parameter of the path. */
   findFile: (name: string) => string
 }
 
@@ -59,10 +59,10 @@ const servePages = (
   const headers = buildHeaders(policy, caching)
   app.get(url, { schema: { hide: true } }, async (request, reply) => {
     const { name = '' } = request.params as { name?: string }
-    // Fastify's router treats `GET *` as `GET /`.
+    // Refuses `GET *`, which Fastify's router treats as `GET /`.
     if (request.url === '*') throw nothingHere()
-    // Redirects a URL with a trailing slash, because the relative URLs in the page would be wrong there. The
-    // URLs are relative so that the pages also work below a path of a proxy.
+    // Redirects a URL with a trailing slash, because the page's relative URLs would be wrong below such a
+    // URL. The URLs are relative so that the pages also work below a path of a proxy.
     const isPage = caching === REVALIDATED && /^[^?]+\/(\?|$)/.test(request.url)
     if (isPage) return reply.redirect(`../${encodeURIComponent(name || url.slice(1))}`, 308)
     const file = findFile(name)
@@ -73,7 +73,7 @@ const servePages = (
   })
 }
 
-/** Serves the console's single page at /console and at all paths below. The script reads the path. */
+/** Serves the console's single page at /console and at all paths below. The page's script reads the path. */
 const serveConsole = async (app: FastifyInstance): Promise<void> => {
   const page = await readFile(join(consoleFiles, 'index.html'), 'utf8')
   const headers = buildHeaders(CONSOLE_POLICY, REVALIDATED)
@@ -107,8 +107,8 @@ export const serveSite = async (app: FastifyInstance): Promise<void> => {
     root: __dirname,
     cacheControl: false,
     acceptRanges: false,
-    // The build compresses the files (tools/precompress.mjs), because compressing them for each request would
-    // let anybody use up the processor.
+    // The build compresses the files (tools/precompress.mjs). If each request compressed its file, anybody
+    // could use up the processor.
     preCompressed: true,
   })
   await serveConsole(app)

@@ -31,8 +31,8 @@ const instantMs = (given: unknown): number | undefined =>
 
 /**
  * Lists the fields by which a new token would exceed the token that creates it: a wider scope, a later
- * expiry, or live leads. Without this check the holder of a test token, or of a token for a day, could
- * create a token without that restriction.
+ * expiry, or live leads. Without this check, the holder of a test token, or of a token for a day, could
+ * create a token that lacks this restriction.
  */
 const listExcessErrors = (fields: UncheckedFields, principal: VerifiedToken): FieldErrors => {
   const {
@@ -77,8 +77,8 @@ export const createToken = operation({
     const allErrors = addErrors(errors, listExcessErrors(given, principal))
     const isPast = (instantMs(given['expires_at']) ?? Number.POSITIVE_INFINITY) <= principal.databaseNow()
     const past = isPast ? { expires_at: ['The expires at must be a date in the future.'] } : {}
-    // Passes on a request whose only error is an expiry in the past. If the request is a repeated one,
-    // leads-service returns the saved response. Otherwise it refuses the expiry.
+    // Passes on a request whose only error is an expiry in the past. If the request is a repetition,
+    // leads-service returns the saved response. Otherwise leads-service refuses the expiry.
     if (!value || Object.keys(allErrors).length > 0) throw ServiceError.invalid(addErrors(allErrors, past))
     const { endpoint_id: endpointId } = value
     if (endpointId !== undefined && !(await isEndpoint(call, endpointId)))

@@ -14,7 +14,10 @@ if (minioBinary === undefined) console.warn(`SKIPPED: keys of machines and pods.
 
 const closing: (() => unknown)[] = []
 
-/** Starts a server that responds with the results of `answer`: text, JSON, or only a status. */
+/**
+ * Starts a server. Each response is a result of `answer`: a text, an object that is sent as JSON, or a
+ * status.
+ */
 const serve = async (answer: (request: IncomingMessage) => Promise<object | string | number>) => {
   const server = createServer(async (request, response) => {
     const body = await answer(request)
@@ -96,11 +99,15 @@ const NO_KEYS = { S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined }
       spoolFolder: join(directory.path, 'spool'),
     })
 
-  /** Gets temporary credentials that MinIO accepts for some seconds, in the format of AWS's services. */
+  /**
+   * Gets temporary credentials that MinIO accepts for `seconds` seconds. Returns them in the format of AWS's
+   * services.
+   */
   const assumeRole = async (seconds: number) => {
     const response = await fetch(minio.endpoint, {
       method: 'POST',
-      // Uses a new connection: MinIO could close an idle one just as the next renewal is sent.
+      // Uses a new connection for each renewal. MinIO could close an idle connection just as the next renewal
+      // is sent.
       headers: { connection: 'close' },
       body: new URLSearchParams({
         Action: 'AssumeRoleWithWebIdentity',

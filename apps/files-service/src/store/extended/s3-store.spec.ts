@@ -52,7 +52,7 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     directory = await objectStoreDirectory()
     await mkdir(join(directory.path, 'spool'))
     minio = await startMinio(minioBinary!, join(directory.path, 'minio'))
-    // MinIO reports ready shortly before it accepts requests.
+    // Retries, because MinIO reports ready shortly before it accepts requests.
     await eventually(() => openStore().prepare(), { describe: 'waiting for the bucket' })
   })
   afterAll(async () => {
@@ -119,8 +119,8 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
   })
 
   test('sixteen uploads of 25 MiB each need little memory, and spool files are removed', async () => {
-    // Other specs use the disk at the same time, so detection and store may take longer than the default
-    // limits.
+    // Uses long time limits. Other specs use the disk at the same time, so detecting and storing may take
+    // longer than the default limits.
     const store = bucketStore('leadwire', { silenceLimitMs: 300_000 })
     const server = await startFilesServer(store, { detectionMs: 300_000 })
     const chunk = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
@@ -156,7 +156,7 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await expect(server.delete(key)).rejects.toMatchObject(UNAVAILABLE)
     await expect(openStore().check()).rejects.toMatchObject(UNAVAILABLE)
     await minio.restart()
-    // MinIO reports ready shortly before it accepts requests.
+    // Retries, because MinIO reports ready shortly before it accepts requests.
     await eventually(() => openStore().check())
     await upload()
     expect((await downloadWhole(server, key)).bytes.equals(SAMPLES['png']!)).toBe(true)
@@ -194,13 +194,14 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
     await rm(join(directory.path, 'minio'), { recursive: true })
     await mkdir(join(directory.path, 'minio'))
     await minio.restart()
-    // MinIO reports ready shortly before it accepts requests.
+    // Retries, because MinIO reports ready shortly before it accepts requests.
     await eventually(() => openStore().check())
     await openStore().put(newKey(), await spool(SAMPLES['png']!))
   })
 })
 
-// If there is a Docker engine but no MinIO binary, runs only the contract, against a container.
+// Without a MinIO binary but with a Docker engine, runs only the contract of object stores, against a
+// container.
 if (minioBinary === undefined && existsSync('/var/run/docker.sock')) {
   describe('a store in a bucket of a MinIO container', () => {
     let directory: ObjectStoreDirectory

@@ -36,7 +36,7 @@ if (seaweedfsBinary === undefined) console.warn(`SKIPPED: the S3 store in Seawee
     await mkdir(join(directory.path, 'spool'))
     seaweedfs = await startSeaweedfs(seaweedfsBinary!, join(directory.path, 'seaweedfs'))
     await eventually(() => openStore().prepare(), { describe: 'waiting for the bucket' })
-    // SeaweedFS refuses the first object of a bucket until it has created volumes.
+    // Retries, because SeaweedFS refuses the first object of a bucket until SeaweedFS has created volumes.
     const file = await spool(Buffer.from('first'))
     await eventually(() => openStore().put(newKey(), file), { describe: 'waiting for the first volumes' })
   })

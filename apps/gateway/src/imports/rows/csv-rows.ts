@@ -24,10 +24,10 @@ import {
 
 /** How rows are parsed: RFC 4180, and the variants that spreadsheets write. */
 const CSV = {
-  // Lets each line have any of these endings. By default all lines must end like the first line.
+  // Lets each line end with any of these characters. By default, all lines must end like the first line.
   record_delimiter: ['\r\n', '\n', '\r'],
   skip_records_with_empty_values: true,
-  // Skips lines without any character ten times as fast as `skip_records_with_empty_values` does.
+  // Skips lines without any character. This option is ten times as fast as `skip_records_with_empty_values`.
   skip_empty_lines: true,
   relax_column_count: true,
   relax_quotes: true,
@@ -37,11 +37,11 @@ const CSV = {
 // If several delimiters give the same number of known columns, the first one wins.
 const DELIMITERS = [',', ';', '\t', '|']
 
-// As many columns as an Excel sheet can have. Bounded, because the columns are stored again with each batch
-// of rows.
+// The number of columns that an Excel sheet can have. A limit is needed, because the columns are stored again
+// with each batch of rows.
 const MAX_COLUMNS = 16_384
 
-// Includes the names of a customer's fields in an export, such as `customer.email`.
+// Includes the names that an export gives to the fields of a customer, such as `customer.email`.
 const FIELDS_BY_LETTERS = new Map(
   FIELDS.flatMap((field) => [
     [keepLetters(field), field] as const,
@@ -61,8 +61,8 @@ const findAttribute = (name: string): string | undefined =>
   )?.[0]
 
 /**
- * Returns the field of each column: the field with the same letters, or `attributes.KEY`. Undefined for an
- * unknown column.
+ * Returns the field of each column. This is the field with the same letters, or `attributes.KEY`. The field
+ * of an unknown column is undefined.
  */
 const findFields = (columns: string[]) =>
   columns.map(
@@ -71,30 +71,31 @@ const findFields = (columns: string[]) =>
 
 const countFields = (columns: string[]) => findFields(columns.slice(0, MAX_COLUMNS)).filter(Boolean).length
 
-// Returns no columns if parsing fails: with a wrong delimiter, a quoted cell may have no end.
+// Returns no columns if parsing fails. With a wrong delimiter, a quoted cell may have no end.
 const parseColumns = (head: Buffer, options: Options): string[] =>
   whenValid(() => parseSync(head, { ...CSV, ...options, to: 1 })[0]) ?? []
 
-/** Returns why all rows below a header would be refused, or undefined. */
+/** Returns the reason why all rows below a header would be refused, or undefined. */
 const headerError = (columns: string[]): string | undefined => {
   if (columns.length > MAX_COLUMNS)
     return `The header has ${columns.length} columns. It may have at most ${MAX_COLUMNS}.`
-  // Refuses NULs, because a name with NULs would still match a field: only the letters are compared.
+  // Refuses NULs. Only the letters of a name are compared, so a name with NULs would still match a field.
   if (columns.some((name) => name.includes('\0')))
     return 'The header contains NUL characters. Save the file as UTF-8, or as UTF-16 with a byte order mark.'
   const fields = findFields(columns).filter((field) => field !== undefined)
   if (fields.length === 0) return `The first row has no known column. Known columns: ${FIELDS.join(', ')}.`
   const twice = fields.find((field, index) => fields.indexOf(field) < index)
   if (twice !== undefined) return `The header has the column ${twice} twice.`
-  // A row with an external id may update a lead with fewer fields.
+  // Requires no fields if the file has external ids, because a row with an external id may update an existing
+  // lead.
   if (fields.includes('external_id')) return undefined
   const missing = VisitorLeadBody.required!.filter((field) => !fields.includes(field))
   return missing.length > 0 ? `The header lacks required columns: ${missing.join(', ')}.` : undefined
 }
 
 /**
- * Adds the unknown columns to `ignored`. Called for a refused header too, because a missing field may be in
- * the file under another name.
+ * Adds the unknown columns to `ignored`. Call this function for a refused header too, because the file may
+ * have a missing field under another name.
  */
 const addUnknown = (columns: string[], ignored: IgnoredColumns): void => {
   const fields = findFields(columns)
@@ -103,8 +104,8 @@ const addUnknown = (columns: string[], ignored: IgnoredColumns): void => {
 }
 
 /**
- * Adds the columns without a name that have a value in a row. Columns without any value are common:
- * spreadsheets write them after the last column.
+ * Adds to `ignored` the columns that have no name, but have a value in this row. Columns without a name and
+ * without any value are common, because spreadsheets write such columns after the last column.
  */
 const addUnnamed = (unnamed: number[], cells: string[], ignored: IgnoredColumns): void => {
   for (const index of unnamed) if (!isInvisible(cells[index] ?? '')) ignored.add(`column ${index + 1}`)
@@ -114,7 +115,8 @@ type CsvHeader = Pick<ClaimedImport, 'delimiter' | 'columns'>
 
 /**
  * Reads the header of a CSV file that starts with `head`. Chooses the delimiter that gives the most known
- * columns. The header is on the line `from_line`: Excel may write `sep=;` before the header.
+ * columns. Returns the line of the header as `from_line`, because Excel may write a line such as `sep=;`
+ * before the header.
  */
 const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
   const named = /^"?sep=(.)"?[\r\n]/i.exec(head.toString('latin1', 0, 16))?.[1]
@@ -128,8 +130,8 @@ const readHeader = (head: Buffer): CsvHeader & { from_line: number } => {
 const PROPERTIES: Record<string, TSchema> = IMPORT_FIELDS
 
 /**
- * Returns the value of a cell in the type of its field. Undefined for an unreadable integer or boolean.
- * Throws invalid for malformed JSON.
+ * Returns the value of a cell in the type of its field. Returns undefined for an unreadable integer or
+ * boolean. Throws invalid for malformed JSON.
  */
 const readCell = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
@@ -152,7 +154,7 @@ const cellError = (field: string, cell: string): string => {
   return `The ${labelField(field)} ${rule} The cell has "${shown}".`
 }
 
-/** Returns the fields of a row, marked as a form, because CSV has only text. Throws invalid. */
+/** Returns the fields of a row. Marks the fields as a form, because CSV has only text. Throws invalid. */
 const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
   if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
     throw new ServiceError(
@@ -173,7 +175,7 @@ const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
     const value = readCell(field, cell)
     if (value === undefined) errors[field] = [cellError(field, cell)]
     else given[field] = value
-    // Keeps the source text of lists, because the options of quote items are read from the text.
+    // Keeps the source text of lists, because the options of quote items are read from this text.
     if (Array.isArray(value)) lists.push(`${JSON.stringify(field)}:${cell}`)
   }
   if (Object.keys(attributes).length > 0)
@@ -187,7 +189,10 @@ const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
   }
 }
 
-/** Returns the first MAX_ROW_BYTES of a stream, and an iterator over the whole stream. */
+/**
+ * Returns the start of a stream, and an iterator over the whole stream. The start has at least MAX_ROW_BYTES,
+ * unless the stream is shorter.
+ */
 const withHead = async (bytes: Readable) => {
   const head: Buffer[] = []
   const rest: AsyncIterableIterator<Buffer> = bytes[Symbol.asyncIterator]()
@@ -206,9 +211,9 @@ const withHead = async (bytes: Readable) => {
 const PIECE = 4096
 
 /**
- * Yields the bytes in small pieces, each after an iteration of the event loop, so that other requests can
- * run. The parser needs up to 70 µs for a blank row of commas. Without the pieces, the bytes that a socket
- * delivered at once delayed other requests by half a minute.
+ * Yields the bytes in small pieces. Before each piece, lets the event loop run, so that the gateway serves
+ * other requests. The parser needs up to 70 µs for a blank row of commas. Without small pieces, the bytes
+ * that a socket delivered at once delayed other requests by half a minute.
  */
 async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of chunks)
@@ -219,8 +224,8 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Yields the rows of a CSV file whose bytes start at `position`. At position 0 it first reads the header,
- * writes it to `header`, and adds the unknown columns to `ignored`. Throws UnreadableFile.
+ * Yields the rows of a CSV file whose bytes start at `position`. At position 0, first reads the header,
+ * writes the header to `header`, and adds the unknown columns to `ignored`. Throws UnreadableFile.
  */
 export async function* csvRows(
   bytes: Readable,
@@ -255,7 +260,7 @@ export async function* csvRows(
       }
     }
   } catch (error) {
-    // Only a CsvError is caused by the content of the file.
+    // Converts only a CsvError. Any other error is not caused by the content of the file.
     throw error instanceof CsvError
       ? new UnreadableFile(
           `The rows after the last processed row (\`rows_read\`) are not valid CSV: ${error.message}.`,

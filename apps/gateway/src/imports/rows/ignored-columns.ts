@@ -2,10 +2,16 @@ import { type IgnoredColumn, isInvisible, oneLine } from '@leadwire/contracts'
 import { LONGEST_NAME } from './rows'
 import { suggestField } from './suggest-field'
 
-/** Bounded, because the columns are stored again with each batch of rows. */
+/**
+ * The maximum number of columns. A limit is needed, because the columns are stored again with each batch of
+ * rows.
+ */
 const MAX_COLUMNS = 100
 
-/** Matches what PostgreSQL cannot store: NULs, and half of a character, which truncating a name may leave. */
+/**
+ * Matches what PostgreSQL cannot store: a NUL, or half of a character. Truncating a name may leave half of a
+ * character.
+ */
 const UNSTORABLE = /[\0\p{Surrogate}]/gu
 
 export interface IgnoredColumns {
@@ -13,7 +19,9 @@ export interface IgnoredColumns {
   list: () => IgnoredColumn[]
 }
 
-/** Collects unknown columns, or unknown keys of JSON, each with the field that its name may mean. */
+/**
+ * Collects unknown columns, or unknown keys of JSON. Adds to each of them the field that its name may mean.
+ */
 export const collectIgnored = (known: IgnoredColumn[]): IgnoredColumns => {
   const ignored = new Map(known.map((column) => [column.name, column]))
   return {

@@ -13,8 +13,8 @@ const WHITE_SPACE = Buffer.from(' \t\r')
 const isBlank = (line: Buffer) => line.every((byte) => WHITE_SPACE.includes(byte))
 
 /**
- * Yields the lines of a file whose bytes start at `position`, without blank lines. `end` is the position
- * after the line.
+ * Yields the lines of a file whose bytes start at `position`. Skips blank lines. `end` is the position after
+ * the line.
  */
 async function* readLines(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
   let end = position
@@ -39,7 +39,7 @@ async function* readLines(bytes: Readable, position: number): AsyncGenerator<{ l
   if (!isBlank(rest)) yield { line: rest, end: end + rest.length }
 }
 
-/** Lists the unknown keys of a line, including those of an exported lead's `customer`. */
+/** Lists the unknown keys of a line. Includes the unknown keys in `customer`, which an exported lead has. */
 const listUnknownKeys = ({ customer, ...fields }: Record<string, unknown>): string[] => {
   const unknown = (object: object) => Object.keys(object).filter((key) => !FIELDS.includes(key))
   if (customer === undefined) return unknown(fields)

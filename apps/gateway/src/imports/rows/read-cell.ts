@@ -1,14 +1,15 @@
-// Longer than any number or boolean. Bounded, because normalising a megabyte of accents takes a minute.
+// The maximum length of a cell that may be a number or a boolean. Longer cells are not normalised, because
+// normalising a megabyte of accents takes a minute.
 const LONGEST_CELL = 64
 
 /**
- * Returns a cell without padding, and with plain spaces, digits and minus signs. Undefined if the cell is
- * longer than LONGEST_CELL.
+ * Returns a cell without padding, and with plain spaces, digits and minus signs. Returns undefined if the
+ * cell is longer than LONGEST_CELL.
  */
 const simplify = (cell: string): string | undefined => {
   const text = cell.trim()
   if (text.length > LONGEST_CELL) return undefined
-  // NFKC turns no-break and narrow spaces into plain ones.
+  // NFKC turns no-break spaces and narrow spaces into plain spaces.
   return text
     .normalize('NFKC')
     .replace(/\p{Cf}/gu, '')
@@ -17,16 +18,16 @@ const simplify = (cell: string): string | undefined => {
 }
 
 const PLAIN = /^[+-]?\d+(\.0*)?$/
-// Groups of three digits, all with the same separator.
+// Matches groups of three digits. All groups must have the same separator.
 const GROUPED = /^[+-]?[1-9]\d{0,2}([ ,'’])\d{3}(\1\d{3})*(\.0*)?$/
 const SCIENTIFIC = /^[+-]?\d+(\.\d+)?e\+?\d{1,3}$/i
-// Matches a number such as `4.000`, which means four, or four thousand with a German separator.
+// Matches a number such as `4.000`, which means four, or means four thousand with a German separator.
 const AMBIGUOUS = /^[+-]?[1-9]\d{0,2}\.000$/
 
 /**
  * Returns the whole number that a cell of a spreadsheet shows, such as 4500 for `£4,500.00`, `4 500` and
- * `4.5E+03`, or -4500 for `(4,500)`. Undefined for a fraction, for any other text, and for an ambiguous
- * text such as `12,34` or `4.000`.
+ * `4.5E+03`, or -4500 for `(4,500)`. Returns undefined for a fraction, for any other text, and for an
+ * ambiguous text such as `12,34` or `4.000`.
  */
 export const readInteger = (cell: string): number | undefined => {
   const signed = simplify(cell)?.replace(/^\((.*)\)$/, '-$1')
@@ -43,7 +44,7 @@ export const readInteger = (cell: string): number | undefined => {
 const TRUE = /^(true|t|yes|y|on|1(\.0+)?)$/i
 const FALSE = /^(false|f|no|n|off|0(\.0+)?)$/i
 
-/** Returns the boolean that a cell of a spreadsheet shows. Undefined for any other text. */
+/** Returns the boolean that a cell of a spreadsheet shows. Returns undefined for any other text. */
 export const readBoolean = (cell: string): boolean | undefined => {
   const text = simplify(cell) ?? ''
   if (TRUE.test(text)) return true

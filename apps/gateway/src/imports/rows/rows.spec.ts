@@ -25,7 +25,7 @@ test.each([
     if (reading) setImmediate(turn)
   }
   setImmediate(turn)
-  // All chunks are available at once, as when a socket has delivered many.
+  // Makes all chunks available at once. A socket that has delivered many chunks does the same.
   for await (const row of readAll(Readable.from(repeatLine(line)))) expect(row).toBeUndefined()
   reading = false
   expect(turns).toBeGreaterThanOrEqual(CHUNKS)
@@ -123,8 +123,8 @@ test.each(['WAHR', '2', '1.5', '-1', 'maybe', 'yes/no', 'x'])('a test of %j is r
 })
 
 /**
- * Returns the ignored columns of a CSV file, or the ignored keys of JSON lines, each with the field that it
- * may mean.
+ * Returns the ignored columns of a CSV file, or the ignored keys of JSON lines. Maps each name to the field
+ * that the name may mean.
  */
 const findIgnored = async (text: string): Promise<Record<string, string | undefined>> => {
   const ignored = collectIgnored([])
@@ -163,7 +163,7 @@ const MEANT: [name: string, field: string | undefined][] = [
   ['Fax', undefined],
   ['City', undefined],
   ['Favourite colour', undefined],
-  // An export contains these columns, so they need no suggestion.
+  // An export contains these columns, so an import suggests no field for them.
   ['id', undefined],
   ['reference', undefined],
   ['customer.phone_link', undefined],

@@ -3,26 +3,30 @@ import { isObject } from '../../body/parse-body'
 import { IMPORT_FIELDS } from '../../leads/lead-rows'
 
 export interface Row {
-  /** The position in the file after the row. */
+  /** The position in the file after the row, in bytes. */
   end: number
   /** Parses the row. Throws a ServiceError. */
   read: () => Body
-  /** Returns the row as it was sent, as JSON: an array of cells, or the text of a line. */
+  /**
+   * Returns the row as it was sent, in JSON. This is an array of cells for CSV, or the text of a line for
+   * NDJSON.
+   */
   source: () => string
 }
 
-/** Thrown if no further row of the file can be read. The message says why. */
+/** Thrown if no further row of the file can be read. The message states the reason. */
 export class UnreadableFile extends Error {}
 
-/** Equal to the limit of a request's body. */
+/** The maximum size of a row. Equal to the limit of a request's body. */
 export const MAX_ROW_BYTES = 1024 * 1024
 
 export const FIELDS = Object.keys(IMPORT_FIELDS)
 
-// Longer than the name of any field. Bounded, because normalising a megabyte of accents takes a minute.
+// The maximum length of a name that is compared. Longer than the name of any field. The rest of a longer name
+// is not normalised, because normalising a megabyte of accents takes a minute.
 export const LONGEST_NAME = 255
 
-/** Returns only the letters of a name, which identify a column in any spelling. */
+/** Returns only the letters of a name. A column is identified by these letters, in any spelling. */
 export const keepLetters = (name: string) =>
   name
     .slice(0, LONGEST_NAME)
@@ -44,7 +48,7 @@ const imageId = ({ image_id, image }: Record<string, unknown>) =>
   isObject(image) ? { image_id: image_id ?? image['id'] } : {}
 
 /**
- * Renames the fields of an exported lead to their names in POST /manage/leads, so that an export can be
+ * Gives the fields of an exported lead the names that POST /manage/leads uses, so that an export can be
  * imported again.
  */
 export const exportedFields = ({

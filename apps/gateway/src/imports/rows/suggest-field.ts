@@ -82,22 +82,25 @@ const NAMES = FIELDS.flatMap((field) => [
   ...(OTHER_NAMES[field] ?? []).map((letters) => ({ field, letters, isOwn: false })),
 ])
 
-/** Columns of an export that an import ignores on purpose. They need no suggestion. */
+/** Columns of an export that an import ignores on purpose. The import suggests no field for these columns. */
 const EXPORTED = new Set(
   [...LEAD_FIELDS, ...Object.keys(Customer.properties).map((field) => `customer.${field}`)]
     .map(keepLetters)
     .filter((letters) => !NAMES.some((known) => known.letters === letters)),
 )
 
-/** The names of tracking parameters of advertisements. */
+/** Matches the names of tracking parameters that advertisements add to URLs. */
 const CAMPAIGN = /^(utm(source|medium|campaign|term|content|id)|gclid|gbraid|wbraid|fbclid|msclkid|ttclid)$/
 
-/** The minimum length of a name that `findPart` looks for. Shorter names, such as `ip`, are in many words. */
+/**
+ * The minimum length of a name that `findPart` searches for. Shorter names, such as `ip`, are part of many
+ * words.
+ */
 const SHORTEST_PART = 5
 
 /**
- * Finds the field whose name is part of the given letters. The part that ends last wins: `Company
- * telephone` is a telephone.
+ * Finds the field whose name is part of the given letters. If several names match, the name that ends last
+ * wins: `Company telephone` is a telephone.
  */
 const findPart = (letters: string): string | undefined => {
   const parts = NAMES.filter((name) => name.letters.length >= SHORTEST_PART && letters.includes(name.letters))
@@ -106,7 +109,10 @@ const findPart = (letters: string): string | undefined => {
   return parts[0]?.field
 }
 
-/** Finds the field whose name differs by one or two typing mistakes. Two swapped letters are two mistakes. */
+/**
+ * Finds the field whose name differs by one or two typing mistakes. Two swapped letters count as two
+ * mistakes.
+ */
 const findNearest = (letters: string): string | undefined => {
   const near = NAMES.filter((name) => name.letters.length >= 4)
     .map((name) => ({ ...name, mistakes: distance(letters, name.letters) }))
@@ -117,7 +123,7 @@ const findNearest = (letters: string): string | undefined => {
 
 /**
  * Returns the field that the name of an unknown column may mean, such as `mobile` for `Mobile Number`, or
- * `attributes.gclid` for `GCLID`. Undefined if no field has a similar name.
+ * `attributes.gclid` for `GCLID`. Returns undefined if no field has a similar name.
  */
 export const suggestField = (name: string): string | undefined => {
   const letters = keepLetters(name)

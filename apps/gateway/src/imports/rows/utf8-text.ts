@@ -2,14 +2,14 @@ import { decodeWindows1252, ServiceError, whenValid } from '@leadwire/service-ki
 
 const refusal = (message: string) => ServiceError.invalid({ file: [message] })
 
-/** Kinds of binary files, by their first bytes. */
+/** Kinds of binary files. Each kind has a mark: the first bytes of such a file. */
 const BINARIES: [mark: Buffer, kind: string][] = [
   [Buffer.from('504b0304', 'hex'), 'zip archive, such as an Excel workbook'],
   [Buffer.from('d0cf11e0', 'hex'), 'workbook of Excel 97'],
 ]
 const LONGEST_MARK = 4
 
-/** The longest incomplete character of any encoding, in bytes. */
+/** The maximum length of an incomplete character in any encoding, in bytes. */
 const INCOMPLETE = 3
 
 const HINT =
@@ -18,8 +18,8 @@ const HINT =
 interface Decoder {
   encoding: string
   /**
-   * Returns the text of bytes. Undefined if a byte is invalid, or, without `stream`, if the last character
-   * is incomplete.
+   * Returns the text of bytes. Returns undefined if a byte is invalid. Without `stream`, also returns
+   * undefined if the last character is incomplete.
    */
   decode: (bytes: Buffer, stream?: boolean) => string | undefined
 }
@@ -42,8 +42,8 @@ const MARKS: [mark: Buffer, label: string][] = [
 ]
 
 /**
- * Decodes the bytes before the first invalid or incomplete character. Searches for this character, because
- * a decoder does not report where it failed.
+ * Decodes the bytes before the first invalid or incomplete character. Searches for this character, because a
+ * decoder does not report where decoding failed.
  */
 const readValid = ({ decode }: Decoder, bytes: Buffer): { text: string; size: number } => {
   const all = decode(bytes)
@@ -66,9 +66,9 @@ const readValid = ({ decode }: Decoder, bytes: Buffer): { text: string; size: nu
 }
 
 /**
- * Converts a text to UTF-8 as it arrives, and removes its byte order mark. The mark decides the encoding of
- * the text; without a mark `charset` decides. Throws invalid with the line and column of the first invalid
- * byte.
+ * Converts a text to UTF-8 as the text arrives, and removes its byte order mark. The mark decides the
+ * encoding of the text. Without a mark, `charset` decides. Throws invalid with the line and column of the
+ * first invalid byte.
  */
 export async function* utf8Text(chunks: AsyncIterable<Buffer>, charset = 'utf-8'): AsyncGenerator<Buffer> {
   let [line, column] = [1, 1]
