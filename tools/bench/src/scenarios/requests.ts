@@ -45,7 +45,7 @@ const LEAD = {
   first_name: 'Ada',
   last_name: LETTERS,
   email: `${LETTERS}@example.com`,
-  phone: `077 ${DIGITS}`,
+  phone: `077${DIGITS}`,
   postcode: 'SW1A 1AA',
   referrer: 'Website',
   status: 'open',
