@@ -39,7 +39,7 @@ issue postgres postgres tls.crt tls.key
 issue nats nats tls.crt tls.key
 issue seaweedfs seaweedfs tls.crt tls.key
 
-# with_tls SECRET EXPRESSION: writes the same address with TLS as a separate secret.
+# with_tls SECRET EXPRESSION: writes the same URL with TLS as a separate secret.
 with_tls() {
   sed "$2" "secrets/$1" >"secrets/.$1"
   chmod 644 "secrets/.$1"

@@ -114,7 +114,7 @@ eventually received "$waiting"
 if [ -e "$repository/tools/embedded/dist/main.js" ]; then
   echo 'smoke: end-to-end specs'
   bridge=$(docker network inspect --format '{{(index .IPAM.Config 0).Gateway}}' "${COMPOSE_PROJECT_NAME}_outside")
-  # Runs the specs that need only an address and accounts, not the processes of the stack.
+  # Runs the specs that need only a base URL and accounts, not the processes of the stack.
   specs=$(
     for name in leads operations access tenancy; do echo "tools/e2e/scenarios/$name.spec.ts"; done
     for name in changes client examples management paging; do echo "tools/e2e/extended/conformance/$name.spec.ts"; done

@@ -85,7 +85,7 @@ function findPinTime(path, digest) {
   return times[0] ? Date.parse(times[0]) : now
 }
 
-/** Returns the address of an image's repository in its registry. Docker Hub's names have no host. */
+/** Returns the URL of an image's repository in its registry. Docker Hub's names have no host. */
 function locate(name) {
   const [host, ...path] = name.split('/')
   if (host.startsWith('127.0.0.1:')) return `http://${host}/v2/${path.join('/')}`

@@ -14,7 +14,7 @@ const [INDEX, MANIFEST, CONFIG, SINGLE, REPRODUCIBLE, EPOCH] = [...'abcdef'].map
   ...string[],
 ]
 
-// The spec's registry behaves like Docker Hub: a request without a token gets 401 and the address that issues
+// The spec's registry behaves like Docker Hub: a request without a token gets 401 and the URL that issues
 // tokens to anonymous users.
 const FOUND: Record<string, object> = {
   [`/v2/node/manifests/${INDEX}`]: { manifests: [{ digest: MANIFEST }] },

@@ -53,7 +53,10 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     PUBLIC_URL: publicUrl(env),
     /** IP addresses and CIDR ranges of proxies whose X-Forwarded-* headers are trusted. */
     TRUSTED_PROXIES: ranges({ default: [] }),
-    /** IP addresses and CIDR ranges from which webhooks are sent. The API only shows these addresses. */
+    /**
+     * IP addresses and CIDR ranges from which webhooks are sent. Only for display: the API returns them, and
+     * the setting has no other effect.
+     */
     WEBHOOK_SOURCE_ADDRESSES: ranges({ default: [] }),
     /** The time zone of dates without an offset, such as the dates of appointments and callbacks. */
     TIME_ZONE: settings.timeZone({ default: 'Europe/London' }),

@@ -11,7 +11,7 @@ import {
 } from './leads-service.fixture'
 
 // This spec sends values that the gateway and the command line would refuse. The database must refuse these
-// values, too, and the error must be bad_request.
+// values, too, and the error must be `bad_request`.
 
 let service: RunningLeadsService
 let accountId: number

@@ -34,7 +34,7 @@ export const createDatabaseClock = async (database: Transaction) => {
   return { now: () => new Date(performance.now() + Math.max(...samples)), read }
 }
 
-/** Adds milliseconds to a time in ISO 8601. Throws bad_request if the text is not a time. */
+/** Adds milliseconds to a time in ISO 8601. Throws `bad_request` if the text is not a time. */
 export const addMilliseconds = (instant: string, ms: number): string =>
   requirePart(
     whenValid(() => new Date(Date.parse(instant) + ms).toISOString()),

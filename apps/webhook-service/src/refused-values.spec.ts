@@ -1,7 +1,7 @@
 import { openDoors, startService } from './service.fixture'
 
 // The gateway and the command line validate requests and never send these values. If another client sends
-// such a value, the call fails with bad_request.
+// such a value, the call fails with `bad_request`.
 
 let doors: Awaited<ReturnType<typeof openDoors>>
 let service: Awaited<ReturnType<typeof startService>>

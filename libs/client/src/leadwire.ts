@@ -19,7 +19,7 @@ import type {
 import { createUploadRequest, type FileToSend, randomId } from './upload'
 
 export interface LeadwireOptions {
-  /** The address of the API, such as `https://leads.example.com`. */
+  /** The base URL of the API, such as `https://leads.example.com`. */
   baseUrl: string
   token: string
   /** The maximum number of retries of a request that is safe to repeat. Default: 3. */

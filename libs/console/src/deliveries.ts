@@ -99,8 +99,8 @@ export const listDeliveries = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Schemas['DeliveryPage']> => {
-  // The type is `object`, because the filters come from the page's address. The API rejects unknown filters
-  // and values.
+  // The type is `object`, because the filters come from the page's URL. The API rejects unknown filters and
+  // values.
   const query: object = { cursor: '', ...filters }
   return readData(api().GET('/manage/deliveries', { params: { query }, signal }))
 }

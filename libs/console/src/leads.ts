@@ -102,8 +102,8 @@ export const listLeads = async (
   filters: URLSearchParams,
   signal?: AbortSignal,
 ): Promise<Schemas['LeadListItemPage']> => {
-  // The type is `object`, because the filters come from the page's address. The API rejects unknown filters
-  // and values.
+  // The type is `object`, because the filters come from the page's URL. The API rejects unknown filters and
+  // values.
   const query: object = { cursor: '', ...Object.fromEntries(filters) }
   return readData(api().GET('/leads', { params: { query }, signal }))
 }

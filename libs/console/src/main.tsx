@@ -3,9 +3,9 @@ import { consolePath, openPortal } from './api'
 import { App } from './app'
 import iconUrl from './icon.svg'
 
-// Makes the icon's URL absolute: a browser may load the icon again after the address of the page has changed.
+// Makes the icon's URL absolute: a browser may load the icon again after the URL of the page has changed.
 document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href = iconUrl
-// Removes the secret of a portal link from the address before it is exchanged for a session.
+// Removes the secret of a portal link from the page's URL before it is exchanged for a session.
 const portalSecret = /^#portal=(.+)$/.exec(location.hash)?.[1]
 if (portalSecret) {
   history.replaceState(null, '', consolePath)

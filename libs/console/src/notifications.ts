@@ -20,8 +20,8 @@ export const listNotifications = async (
   filters: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<Schemas['NotificationPage']> => {
-  // The type is `object`, because the filters come from the page's address. The API rejects unknown filters
-  // and values.
+  // The type is `object`, because the filters come from the page's URL. The API rejects unknown filters and
+  // values.
   const query: object = { cursor: '', ...filters }
   return readData(api().GET('/manage/notifications', { params: { query }, signal }))
 }

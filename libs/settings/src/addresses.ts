@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { makeValidator } from './config'
 
 /**
- * Validates an http(s) address that clients use, with or without a path. Removes repeated slashes and the
+ * Validates an http(s) URL that clients use, with or without a path. Removes repeated slashes and the
  * trailing slash, so that callers can append a path.
  */
 export const publicUrl = makeValidator<string>((text) => {

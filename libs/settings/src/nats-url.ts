@@ -7,8 +7,8 @@ const KEYS = ['NATS_CREDENTIALS', 'NATS_NKEY'] as const
 const isTls = (url: string): boolean => /^tls:/.test(url)
 
 /**
- * Throws a TypeError if the address of a server is invalid, or if several logins are set. A missing login is
- * an error, too, unless SERVICE_AUTH is `none`. No error shows the password.
+ * Throws a TypeError if the URL of a server is invalid, or if several logins are set. A missing login is an
+ * error, too, unless SERVICE_AUTH is `none`. No error shows the password.
  */
 const checkServer = (server: string, env: NodeJS.ProcessEnv): void => {
   if (!URL.canParse(server) || !/^(nats|tls):$/.test(new URL(server).protocol))

@@ -110,7 +110,7 @@ const checkDatabaseQuery = (query: URLSearchParams): void => {
   if (cert && key) readKey(key, readCertificate(cert).certificate)
 }
 
-/** The address of a database: `postgresql://user:password@host:5432/name`. Errors never show the password. */
+/** The URL of a database: `postgresql://user:password@host:5432/name`. Errors never show the password. */
 export const databaseUrl = makeValidator<string>((text) => {
   // A URL without a host is valid: its query then names the folder of a socket.
   const withHost = text.replace('@/', '@localhost/')
@@ -129,8 +129,8 @@ const isOrigin = (text: string, protocol: string): boolean => {
 }
 
 /**
- * Returns a validator of the HTTP addresses of a service's copies, separated by commas. The addresses must
- * have https if the TLS_* settings are set, otherwise http.
+ * Returns a validator of the base URLs of a service's copies, separated by commas. The URLs must have https
+ * if the TLS_* settings are set, otherwise http.
  */
 export const httpUrls = (env: NodeJS.ProcessEnv) =>
   makeValidator<URL[]>((text) => {

@@ -29,7 +29,8 @@ export async function startPostgresServer({
   // If this process is root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(directory, 0o755)
   const port = await freePort()
-  // The certificate comes from the authority that a database's `tlsUrl` names.
+  // The server's certificate is signed by the CA whose certificate is `sslrootcert` in the `tlsUrl` of a
+  // database.
   const tls = JSON.parse(fromGlobalSetup('LEADWIRE_TEST_POSTGRES_TLS'))
   let server: PostgresServer
   const start = async () => {

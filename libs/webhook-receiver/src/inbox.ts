@@ -16,8 +16,8 @@ export interface InboxEvent {
   leadVersion: number | undefined
   payload: WebhookEvent
   /**
-   * Whether the inbox has already kept a newer state of the lead. `work` still gets a stale Lead Created,
-   * because only Lead Created has customer and quotes. `work` gets no stale `lead.updated`.
+   * Whether the inbox has already kept a newer state of the lead. `work` still gets a stale `lead.created`,
+   * because only `lead.created` has customer and quotes. `work` gets no stale `lead.updated`.
    */
   stale: boolean
 }
@@ -37,7 +37,7 @@ export interface InboxStore<Tx> {
 }
 
 export interface Feed {
-  /** The address of the API, such as `https://leads.example.com`. */
+  /** The base URL of the API, such as `https://leads.example.com`. */
   url: string
   /** A token with the scope `events:read`. */
   token: string
@@ -77,7 +77,7 @@ export interface Received {
 export interface Inbox {
   /** Verifies and keeps a webhook. Rejects with the error of `work`. Respond with 500 in this case. */
   receive(rawBody: RawBody, headers: HeadersLike, options?: StandardOptions): Promise<Received>
-  /** Reads the feed to its end. Resolves to the number of events that no webhook had delivered. */
+  /** Reads the feed to its end. Resolves to the number of events that had not arrived as a webhook. */
   catchUp(): Promise<number>
 }
 

@@ -110,7 +110,7 @@ export const verifyStandard = <Payload = LeadCreated>(
   const age = Math.floor(now.getTime() / 1000) - Number(timestamp)
   // Rejects an invalid clock, which would disable the check: every comparison with NaN is false.
   if (Number.isNaN(age) || Number.isNaN(toleranceSeconds))
-    throw new TypeError('now and toleranceSeconds must be a valid time and a number.')
+    throw new TypeError('now must be a valid time, and toleranceSeconds must be a number.')
   if (age > toleranceSeconds) return refused('too_old', `The request was sent ${age} s ago.`, TIMESTAMP)
   if (-age > toleranceSeconds)
     return refused('too_new', `The request was sent ${-age} s in the future: check the clocks.`, TIMESTAMP)

@@ -32,9 +32,9 @@ export interface Context extends Run {
   /** Connections to the stack's databases. */
   leads: Sql
   webhooks: Sql
-  /** The prefix of the stack's image addresses. */
+  /** The base URL of the stack's images. */
   assetsUrl: string
-  /** The services' memory before the first load. */
+  /** The memory of the idle services, sampled before the first load. */
   idleMemory: Memory
   readPeakMemory: () => Memory
   /** Returns an account whose leads have quotes. Stores it at the first call. */

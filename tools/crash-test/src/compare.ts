@@ -14,11 +14,11 @@ export interface Verdict {
   accepted: number
   /** References in successful responses whose leads are not stored. */
   leadsLost: string[]
-  /** References of stored leads that no response contained. */
+  /** References of stored leads that were in none of the responses. */
   leadsWithoutResponse: string[]
   /** Leads whose event is not stored in webhook-service. */
   eventsLost: string[]
-  /** Leads for which no webhook got the response 200. */
+  /** Leads whose webhooks never got the response 200. */
   webhooksLost: string[]
   /** Successful attempts after which the event was sent again. */
   duplicates: Anomaly[]

@@ -2,7 +2,7 @@
 export interface Ground {
   /** Settings with which `leadwire` finds the services. */
   cli: NodeJS.ProcessEnv
-  /** The address of the API. */
+  /** The base URL of the API. */
   base: string
   token: string
   accountId: number

@@ -32,7 +32,7 @@ const readTargets = async (stack: Stack): Promise<Map<string, number>> => {
   return new Map(all.filter(([, pid]) => pid > 0))
 }
 
-/** Returns the addresses of the health checks of all services. */
+/** Returns the URLs of the health checks of all services. */
 const listHealthUrls = async (stack: Stack): Promise<string[]> =>
   Object.values((await stack.readDev()).services).map(({ health }) => health)
 

@@ -116,7 +116,7 @@ export const startLoad = ({ base, token }: { base: string; token: string }) => {
   }
 }
 
-/** Downloads the files. Returns the address of each file that is missing or differs. */
+/** Downloads the files. Returns the URL of each file that is missing or differs. */
 export const findLostFiles = async ({ token }: { token: string }, files: StoredFile[]): Promise<string[]> => {
   const lost: string[] = []
   for (const { url, text } of files) {

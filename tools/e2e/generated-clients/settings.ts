@@ -6,7 +6,7 @@ const setting = (name: string): string => {
   return value
 }
 
-/** The address of the stack and a token. */
+/** The base URL of the stack and a token. */
 export const settings = { baseUrl: setting('BASE_URL'), token: setting('TOKEN') }
 
 export const EXAMPLE = {

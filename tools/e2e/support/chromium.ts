@@ -44,7 +44,7 @@ export type Tab = {
   page: Page
   /** Everything that the browser reported: console errors, policy violations, uncaught errors, dialogs. */
   complaints: string[]
-  /** The addresses of all requests of the page. */
+  /** The URLs of all requests of the page. */
   requested: URL[]
   close(): Promise<void>
 }

@@ -42,7 +42,7 @@ export type Client = {
 }
 
 /**
- * Creates an HTTP client for one address. `path` may also be an absolute URL. Each request sends `token`
+ * Creates an HTTP client for one base URL. `path` may also be an absolute URL. Each request sends `token`
  * unless its options name another token. `{ token: '' }` sends no token.
  */
 export function createClient(base: string, { token }: { token?: string } = {}): Client {

@@ -45,7 +45,7 @@ export type Tenant = {
 
 /**
  * A whole system on which specs create accounts. Specs that share a stage do not see each other's leads. If
- * LEADWIRE_E2E_URL is set, the stage is the running system at this address. Receivers then listen on
+ * LEADWIRE_E2E_URL is set, the stage is the running system at this URL. Receivers then listen on
  * LEADWIRE_E2E_RECEIVER_HOST, which the running system must be able to reach.
  */
 export type Stage<Of extends SharedSystem = System> = {

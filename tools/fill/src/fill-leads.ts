@@ -72,7 +72,7 @@ interface Options {
 
 /**
  * Adds `count` leads to an account, without quotes, and without events unless `writeEvents` is given. Stores
- * the same JSON as services whose address of images is `assetsUrl` (without a slash at the end).
+ * the same JSON as services whose base URL of images is `assetsUrl` (without a slash at the end).
  * leads-service then writes the search terms, which takes minutes for millions of leads. With `searchable:
  * false`, leads-service writes no search terms.
  */

@@ -25,7 +25,7 @@ STATUS is ${deliveryStatuses.join(', ')}. held disables the endpoint.
 export interface FilledStack {
   leads: Sql
   webhooks: Sql
-  /** The address of images, without a slash at its end. */
+  /** The base URL of images, without a slash at its end. */
   assetsUrl: string
   /** ENCRYPTION_KEYS of webhook-service. */
   encryptionKeys: string

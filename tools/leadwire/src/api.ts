@@ -5,7 +5,7 @@ export type ApiRequest = Omit<RequestInit, 'headers'> & { headers?: Record<strin
 
 /**
  * Returns the reason why a fetch failed. The error's own message is only "fetch failed"; the reason is in the
- * innermost cause. If fetch tried several addresses, returns the reason of the first one.
+ * innermost cause. If fetch tried several IP addresses, returns the reason of the first one.
  */
 const findReason = (error: unknown): string => {
   if (error instanceof AggregateError) return findReason(error.errors[0])
@@ -14,7 +14,7 @@ const findReason = (error: unknown): string => {
 }
 
 /**
- * Returns a fetch whose errors name the address. Throws if a response has no request id, because it then does
+ * Returns a fetch whose errors contain the URL. Throws if a response has no request id, because it then does
  * not come from Leadwire.
  */
 const createFetch =

@@ -53,16 +53,16 @@ export const findTargets = (env: NodeJS.ProcessEnv): Targets => {
   }))
 }
 
-/** The address of the public API, and a token of an account. */
+/** The base URL of the public API, and a token of an account. */
 export interface Api {
   url: string
   token: string
 }
 
 /**
- * Finds the API: `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN. Without an address, uses the stack
- * that `npm start` runs, with its token by default. If the address or the token is missing or invalid, throws
- * an error that says what to do.
+ * Finds the API: `url` or LEADWIRE_URL, with `token` or LEADWIRE_TOKEN. Without a URL, uses the stack that
+ * `npm start` runs, with its token by default. If the URL or the token is missing or invalid, throws an error
+ * that says what to do.
  */
 export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api => {
   const url = given.url || env['LEADWIRE_URL']

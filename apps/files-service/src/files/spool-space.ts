@@ -21,7 +21,7 @@ export interface SpoolSpace {
 }
 
 interface SpooledFile {
-  /** Takes space for a chunk. Throws unavailable if too little space is free. */
+  /** Takes space for a chunk. Throws `unavailable` if too little space is free. */
   take(bytes: number): void
   /** Frees the space of the file. Call this method only after the file was removed. */
   close(): void

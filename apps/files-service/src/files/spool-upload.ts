@@ -28,8 +28,8 @@ export interface Spooled {
 
 /**
  * Writes a request's body to a temporary file, passes the file to `work`, and always removes the file. Calls
- * `onBytes` with the size of each chunk. Throws too_large at the first byte over `maxBytes`, and unavailable
- * if the spool is full. In both cases the rest of the body stays unread.
+ * `onBytes` with the size of each chunk. Throws `too_large` at the first byte over `maxBytes`, and
+ * `unavailable` if the spool is full. In both cases the rest of the body stays unread.
  */
 export const withSpooledUpload = async <T>(
   body: IncomingMessage,

@@ -50,7 +50,7 @@ interface ByKey {
 
 const noSuchFile = () => new ServiceError('not_found', 'There is no such file.')
 
-/** DELETE /files/<key>. Also succeeds if the file does not exist. Throws not_found for a malformed key. */
+/** DELETE /files/<key>. Also succeeds if the file does not exist. Throws `not_found` for a malformed key. */
 export const deleteFile = (app: FastifyInstance, { store }: Dependencies): void => {
   app.delete<ByKey>('/files/*', async ({ params: { '*': key } }, reply) => {
     if (!isObjectKey(key)) throw noSuchFile()
@@ -66,8 +66,8 @@ const parseRangeStart = (range: string | undefined): number =>
 
 /**
  * GET /files/<key>. Streams the file with back-pressure. If the request has a range `bytes=N-` with N > 0,
- * streams the bytes from N to the end, with the status 206. Throws not_found for an unknown or malformed key.
- * If a read fails, closes the connection before the end of the file.
+ * streams the bytes from N to the end, with the status 206. Throws `not_found` for an unknown or malformed
+ * key. If a read fails, closes the connection before the end of the file.
  */
 export const downloadFile = (app: FastifyInstance, { store, metrics }: Dependencies): void => {
   app.get<ByKey>('/files/*', { exposeHeadRoute: false }, async ({ params: { '*': key }, headers }, reply) => {

@@ -111,7 +111,7 @@ const finish = async (
   return { key, ...file }
 }
 
-/** Detects the format of a file. Throws if `signal` aborts, and throws unavailable after `limitMs`. */
+/** Detects the format of a file. Throws if `signal` aborts, and throws `unavailable` after `limitMs`. */
 const detectInTime = async (path: string, signal: AbortSignal, limitMs: number): Promise<Detected> => {
   const limit = AbortSignal.timeout(limitMs)
   try {

@@ -17,7 +17,7 @@ const NO_MACROS = 'The file must not contain macros. Save it without them, as .d
  *
  * Decides by the types that [Content_Types].xml declares for the parts of the archive. The names of the parts
  * are not enough, because some versions of Word call the main part word/document2.xml. A declaration alone is
- * not enough either, because SheetJS declares a type with macros that no part has.
+ * not enough either: SheetJS declares a macro type, although no part of the archive has this type.
  *
  * Reads only the first 64 KiB of [Content_Types].xml, which are enough for about 430 parts. If the type of
  * the main part comes later, as in large files of openpyxl, the usual name of the main part decides.

@@ -128,7 +128,7 @@ const listEntries = async (zip: ZipFile, part: string, signal: AbortSignal) => {
 
 /**
  * Returns the first 64 KiB of an entry. Throws if the entry is encrypted or compressed in an unknown way, or
- * if the size of the content contradicts the directory.
+ * if the size of the content differs from the size in the directory of the zip file.
  */
 const readPart = async (zip: ZipFile, reader: ArchiveReader, entry: Entry): Promise<Archive['part']> => {
   if (!entry.canDecodeFileData()) throw new Error('The part is encrypted, or compressed in an unknown way.')
@@ -136,7 +136,7 @@ const readPart = async (zip: ZipFile, reader: ArchiveReader, entry: Entry): Prom
   const packed = await reader.readAt(fileDataStart, Math.min(entry.compressedSize, MOST_PART_BYTES))
   const start = entry.compressionMethod === 0 ? packed : await inflateStart(packed)
   if (start.length !== Math.min(entry.uncompressedSize, MOST_PART_BYTES))
-    throw new Error('The size of the part differs from the directory.')
+    throw new Error('The size of the part differs from the size in the directory of the zip file.')
   return { start, isWhole: entry.uncompressedSize <= MOST_PART_BYTES }
 }
 

@@ -44,7 +44,7 @@ export const createDirectoryStore = (root: string): ObjectStore => {
   }
   /**
    * Returns normally if the error means that an object does not exist, and rethrows any other error. Throws
-   * unavailable if the whole store is missing.
+   * `unavailable` if the whole store is missing.
    */
   const requireAbsent = async (error: unknown) => {
     if (!ABSENT.has(readCode(error))) throw error

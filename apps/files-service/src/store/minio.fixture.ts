@@ -33,9 +33,9 @@ const expectStopped = async (pid: number) => {
 }
 
 /**
- * Starts a MinIO server that stores its data in `directory`, without a bucket. The server has the same
- * address after a kill and a restart. With `tls`, the server speaks https and uses `public.crt` and
- * `private.key` in `certsDirectory`.
+ * Starts a MinIO server that stores its data in `directory`, without a bucket. The server has the same URL
+ * after a kill and a restart. With `tls`, the server speaks https and uses `public.crt` and `private.key` in
+ * `certsDirectory`.
  */
 export const startMinio = async (
   binary: string,

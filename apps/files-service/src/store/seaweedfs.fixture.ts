@@ -21,7 +21,7 @@ const ports = async (...names: string[]) =>
 
 /**
  * Starts a SeaweedFS server with an S3 interface that stores its data in `directory`, without a bucket. The
- * server has the same address after a restart.
+ * server has the same URL after a restart.
  */
 export const startSeaweedfs = async (binary: string, directory: string) => {
   await mkdir(directory, { recursive: true })

@@ -82,7 +82,7 @@ const createBodyMemory = <Holder>(capacity: number, largest: number, meter: Batc
   })
 
 /**
- * Makes the function that takes a place for a holder. The function rejects with rate-limited if the holder
+ * Makes the function that takes a place for a holder. The function rejects with `rate-limited` if the holder
  * already has `max` places.
  */
 const createPlaces = <Holder = number>(max: number, holder: string, what: string) => {
@@ -150,7 +150,7 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
     },
     /**
      * Takes a place for an upload until the response has ended. An upload with a publishable token takes a
-     * place of the visitor and a place of the account. Throws rate-limited if one of these places is not
+     * place of the visitor and a place of the account. Throws `rate-limited` if one of these places is not
      * free.
      */
     holdUpload: async (reply: FastifyReply): Promise<void> => {

@@ -17,7 +17,7 @@ export interface RateLimit {
   windowMs: number
 }
 
-/** Counts a request. Rejects with rate-limited if the request exceeds the limit. */
+/** Counts a request. Rejects with `rate-limited` if the request exceeds the limit. */
 export type CountRequest = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
 /**
@@ -48,7 +48,7 @@ const findNetwork = (ip: string): string => {
 const isPublic = (ip: string): boolean => ipaddr.isValid(ip) && ipaddr.process(ip).range() === 'unicast'
 
 /**
- * Returns whether a proxy that TRUSTED_PROXIES does not name has forwarded a request. Only a sender in an
+ * Returns whether a request was forwarded by a proxy that is missing in TRUSTED_PROXIES. Only a sender in an
  * internal network counts as a proxy, because anybody on the Internet may send forwarding headers.
  */
 const isFromUnknownProxy = ({ headers, ip, raw }: FastifyRequest): boolean => {
@@ -58,8 +58,8 @@ const isFromUnknownProxy = ({ headers, ip, raw }: FastifyRequest): boolean => {
 }
 
 /**
- * Identifies the visitor who sent a request. Behind an unknown proxy all visitors have the same address, so
- * each connection counts as one visitor.
+ * Identifies the visitor who sent a request. Behind an unknown proxy all visitors have the same IP address,
+ * so each connection counts as one visitor.
  */
 export const findSource = (request: FastifyRequest): Source =>
   isFromUnknownProxy(request) ? request.raw.socket : findNetwork(request.ip)
@@ -92,7 +92,7 @@ const createWrongTokenLimit = ({ requests, windowMs }: RateLimit, now: () => num
      * caller must ignore the error if the request's token was valid when this copy last verified the token.
      */
     refuse: ({ ip }: FastifyRequest): ProblemError | undefined => {
-      // Usually no address is counted. In this case, does not parse the address of the request.
+      // Usually no IP address is counted. In this case, does not parse the IP address of the request.
       const window = windows.size > 0 ? findWindow(ip) : undefined
       if (!window || window.count < requests) return undefined
       return new ProblemError(

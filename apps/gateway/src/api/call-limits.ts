@@ -39,8 +39,8 @@ const parseKey = (header: string): string => {
 
 /**
  * Reads the Idempotency-Key. The key may have quotes, as a structured-field string has
- * (draft-ietf-httpapi-idempotency-key-header-07). Returns undefined without the header. Throws bad_request if
- * the header is malformed or repeated.
+ * (draft-ietf-httpapi-idempotency-key-header-07). Returns undefined without the header. Throws `bad_request`
+ * if the header is malformed or repeated.
  */
 export const readIdempotencyKey = ({ raw }: Pick<FastifyRequest, 'raw'>): string | undefined => {
   if (raw.headers['idempotency-key'] === undefined) return undefined

@@ -65,13 +65,13 @@ export interface Call<Fields> {
   accountId: number
   limits: CallLimits
   /**
-   * Returns the parameter `id` of the path, or the parameter `name`. Throws not_found if the parameter is not
-   * a positive integer.
+   * Returns the parameter `id` of the path, or the parameter `name`. Throws `not_found` if the parameter is
+   * not a positive integer.
    */
   pathId: (name?: string) => number
   /**
    * Returns the account and the reference of the lead in the path. The reference is in lower case. Throws
-   * not_found if the reference is not a UUID.
+   * `not_found` if the reference is not a UUID.
    */
   leadKey: () => { accountId: number; reference: string }
   /** Verifies the token of a long request again. Rejects if the token is no longer valid. */
@@ -82,8 +82,8 @@ export interface Call<Fields> {
    */
   check: (body?: Body) => Checked<Fields>
   /**
-   * Returns the checked fields. If any field is invalid, first calls `lookUp`, which throws not_found if the
-   * record in the path is unknown, and then throws invalid with all errors.
+   * Returns the checked fields. If any field is invalid, throws `invalid` with all errors. Before that, calls
+   * `lookUp`, which throws `not_found` if the record in the path is unknown.
    */
   valid: (lookUp?: () => Promise<unknown>) => Promise<Fields>
 }
@@ -190,13 +190,13 @@ const findScopes = (
 const isQueued = ({ answer, multipart, stream }: Pick<Description, 'answer' | 'multipart' | 'stream'>) =>
   !('types' in answer) && !multipart && !stream
 
-/** Throws invalid if the request has any query parameter. */
+/** Throws `invalid` if the request has any query parameter. */
 const refuseParameters = (request: FastifyRequest): void => {
   const { errors } = readQuery(request, [])
   if (Object.keys(errors).length > 0) throw ServiceError.invalid(errors)
 }
 
-/** Returns the checked fields. Throws invalid, unless `lookUp` throws first. */
+/** Returns the checked fields. Throws `invalid`, unless `lookUp` throws first. */
 const requireValid = async <Fields>(
   { value, errors }: Checked<Fields>,
   lookUp: (() => Promise<unknown>) | undefined,

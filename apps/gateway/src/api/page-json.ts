@@ -68,8 +68,8 @@ export const pageJson = (
 }
 
 /**
- * Renders a page of a filtered list. The total of such a list may be capped. Throws invalid for a page beyond
- * a capped total.
+ * Renders a page of a filtered list. The total of such a list may be capped. Throws `invalid` for a page
+ * beyond a capped total.
  */
 export const filteredPageJson = (
   call: Call<unknown>,

@@ -93,9 +93,9 @@ const bodyTooLate = () =>
   new ProblemError('timeout', 'The request did not arrive in time. Send it again over a faster connection.')
 
 /**
- * Reads a whole body into memory. Rejects with too-large if the body is too large. Rejects with timeout (408)
- * if the body arrives too slowly or after the deadline of the request. Rejects with TooBusy if no memory is
- * free.
+ * Reads a whole body into memory. Rejects with `too-large` if the body is too large. Rejects with `timeout`
+ * (408) if the body arrives too slowly or after the deadline of the request. Rejects with TooBusy if no
+ * memory is free.
  */
 export const collectBody = (
   reply: FastifyReply,

@@ -27,7 +27,9 @@ export const parseJson = (text: string): unknown => {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Parses a JSON body. Throws bad_request for malformed JSON, and invalid for JSON that is not an object. */
+/**
+ * Parses a JSON body. Throws `bad_request` for malformed JSON, and `invalid` for JSON that is not an object.
+ */
 export const parseJsonBody = (bytes: Buffer): Body => {
   const json = decodeUtf8(bytes)
   const fields = parseJson(json)

@@ -53,7 +53,7 @@ const NOT_ENDED = 'The body ends before its closing boundary. Send the whole bod
 
 /**
  * Yields the parts of a request in order. The caller must read each part to its end before the next part.
- * Throws bad_request, too_large, unsupported-media-type, or the signal's AbortError.
+ * Throws `bad_request`, `too_large`, `unsupported-media-type`, or the signal's AbortError.
  *
  * Uses Dicer directly. Busboy and @fastify/multipart drop one name if a part has both `filename` and
  * `filename*`, and replace bytes that are not UTF-8 with U+FFFD.

@@ -24,7 +24,7 @@ export interface Upload {
 }
 
 /**
- * Runs `work` to receive the upload of a request. If the client is too slow, throws timeout (408) instead
+ * Runs `work` to receive the upload of a request. If the client is too slow, throws `timeout` (408) instead
  * of the error of `work`.
  */
 export type ReceiveUpload = <T>(reply: FastifyReply, work: (upload: Upload) => Promise<T>) => Promise<T>

@@ -46,8 +46,8 @@ const MULTIPART: FormRules = {
 }
 
 /**
- * Returns the idempotency key of a form. The key contains a line feed, which no Idempotency-Key header can
- * contain.
+ * Returns the idempotency key of a form. The key contains a line feed, so it differs from every key that a
+ * client can send in an Idempotency-Key header.
  */
 const createFormKey = (tokenId: number, fingerprint: Buffer, what: string) => ({
   tokenId,
@@ -101,7 +101,7 @@ const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) 
   done(null, refusedPage(problem))
 }
 
-/** Counts the bytes of a form's files. Throws rate_limited if the daily limit is exceeded. */
+/** Counts the bytes of a form's files. Throws `rate_limited` if the daily limit is exceeded. */
 const countFiles = async (
   { clients, captureDailyBytes }: Dependencies,
   reply: FastifyReply,

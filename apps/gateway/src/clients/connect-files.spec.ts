@@ -34,7 +34,7 @@ const listen = async (server: Server): Promise<URL> => {
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** Returns an address where no process listens. */
+/** Returns a URL where no process listens. */
 const deadAddress = async (): Promise<URL> => {
   const url = await serve(() => undefined)
   await new Promise((resolve) => servers.pop()!.close(resolve))

@@ -47,8 +47,8 @@ const toServiceError = (error: unknown): unknown => {
 type Address = Awaited<ReturnType<typeof resolveAddresses>>[number]
 
 /**
- * Returns all addresses of the URLs. Resolves the names again for each request, because copies start and
- * stop.
+ * Returns all IP addresses of the hosts in the URLs. Resolves the host names again for each request, because
+ * copies start and stop.
  */
 const resolveAddresses = async (urls: readonly URL[]) => {
   const found = await Promise.allSettled(
@@ -167,8 +167,8 @@ const readRefusal = async (response: Dispatcher.ResponseData): Promise<ServiceEr
 }
 
 /**
- * Connects to files-service over HTTP. A call throws late if no byte moves for `idleMs`, or for 5 s in a
- * deletion. A call throws unavailable if no copy can be reached.
+ * Connects to files-service over HTTP. A call throws `late` if no byte moves for `idleMs`, or for 5 s in a
+ * deletion. A call throws `unavailable` if no copy can be reached.
  */
 export const connectFiles = (options: FilesServiceOptions & { tokens: Live<readonly string[]> }) => {
   const copies = createRoundRobin(options)
@@ -190,7 +190,7 @@ export const connectFiles = (options: FilesServiceOptions & { tokens: Live<reado
 
   return {
     /**
-     * Streams a file to files-service. Throws too_large or invalid as soon as files-service refuses the
+     * Streams a file to files-service. Throws `too_large` or `invalid` as soon as files-service refuses the
      * file.
      */
     upload: async (terms: UploadTerms, bytes: Readable, signal: AbortSignal): Promise<UploadedFile> => {
@@ -204,7 +204,7 @@ export const connectFiles = (options: FilesServiceOptions & { tokens: Live<reado
     },
     /**
      * Opens a stored file, starting at byte `from`. The caller must read or destroy the stream. Throws
-     * not_found.
+     * `not_found`.
      */
     download: async (key: string, from = 0): Promise<OpenFile> => {
       const range = from > 0 ? { headers: { range: `bytes=${from}-` } } : {}

@@ -182,7 +182,7 @@ const renderRequest = ({ headers, body }: WebhookRequest) => ({
   body: new TextDecoder().decode(body),
 })
 
-/** Finds the delivery in the path. Throws not_found if the token is restricted to another endpoint. */
+/** Finds the delivery in the path. Throws `not_found` if the token is restricted to another endpoint. */
 const findDelivery = async (call: Call<unknown>) => {
   const { pathId, request, accountId, clients, limits } = call
   const key = { accountId, deliveryId: pathId() }

@@ -28,8 +28,8 @@ const TestedEndpoint = named('TestedWebhookEndpoint', {
 })
 
 /**
- * Returns the lead's values that the filters of endpoints compare. Throws invalid for an unknown lead, and
- * lead_erased for an erased lead. If the lead and the endpoint are both unknown, throws not_found.
+ * Returns the lead's values that the filters of endpoints compare. Throws `invalid` for an unknown lead, and
+ * `lead_erased` for an erased lead. If the lead and the endpoint are both unknown, throws `not_found`.
  */
 const retrieveMatch = async (
   { accountId, clients, limits }: Call<unknown>,

@@ -79,8 +79,9 @@ export const retrieveWebhookEndpoint = operation({
 })
 
 /**
- * Reads the endpoint's id from the path, and the fields of the body. Throws not_found for a malformed id, and
- * invalid for invalid fields. If the fields are invalid and the endpoint is unknown, throws not_found.
+ * Reads the endpoint's id from the path, and the fields of the body. Throws `not_found` for a malformed id,
+ * and `invalid` for invalid fields. If the fields are invalid and the endpoint is unknown, throws
+ * `not_found`.
  */
 export const readEndpointChange = async <Fields>(call: Call<Fields>) => {
   const { pathId, accountId, clients, limits, valid } = call

@@ -209,7 +209,7 @@ test.each<[string, Part[], Record<string, string[]>]>([
       ['name', 'n'],
       ['file', 'hello'],
     ],
-    { file: ['The file must be a file, not text.'] },
+    { file: ['The file field must be sent as a file with a file name, not as text.'] },
   ],
   ['two files', [['name', 'n'], FILE, FILE], { file: ['Send exactly one file, in the field file.'] }],
   [

@@ -77,7 +77,7 @@ export const recordUpload = async (
 }
 
 /**
- * Reads a form with one file. Throws invalid with all errors of the file and the fields. After an error, no
+ * Reads a form with one file. Throws `invalid` with all errors of the file and the fields. After an error, no
  * file is kept.
  */
 const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']) => {
@@ -91,7 +91,7 @@ const receiveFile = async <Fields>(call: Call<Fields>, terms: FormRules['terms']
   const addError = (message: string) => {
     form.errors = addErrors(form.errors, { file: [message] })
   }
-  if ('file' in form.fields) addError('The file must be a file, not text.')
+  if ('file' in form.fields) addError('The file field must be sent as a file with a file name, not as text.')
   else if (!isGiven && !form.errors['file']) addError('The file field is required.')
   const { value: fields, errors = {} } = call.check(form)
   const [file] = form.files

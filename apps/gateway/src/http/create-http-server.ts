@@ -19,7 +19,10 @@ interface Connection {
   open: number
   /** Functions that start the requests beyond MAX_PIPELINED, in their order. */
   waiting: (() => void)[]
-  /** Whether the stall limit was already multiplied for the single open response. */
+  /**
+   * Whether the stall limit was multiplied because only one response is open. The limit is multiplied at most
+   * once for each response.
+   */
   isExtended: boolean
 }
 

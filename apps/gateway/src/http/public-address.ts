@@ -17,8 +17,8 @@ const readHost = (request: FastifyRequest): string => {
 /**
  * Returns the base URL of the API, without a trailing slash, for data that is stored or sent elsewhere:
  * events, saved responses, exports, links. The URL must not depend on a header, because receivers send their
- * tokens to the URLs in signed events. Without PUBLIC_URL, returns the gateway's own address. The gateway
- * then listens only on loopback.
+ * tokens to the URLs in signed events. Without PUBLIC_URL, returns the gateway's own URL. The gateway then
+ * listens only on loopback.
  */
 export const findConfiguredAddress = (config: {
   PUBLIC_URL: string | undefined
@@ -28,8 +28,8 @@ export const findConfiguredAddress = (config: {
 
 /**
  * Makes the function that returns the base URL of the API, without a trailing slash, for a response that only
- * its requester reads. The URL is PUBLIC_URL if PUBLIC_URL is set, otherwise the address to which the request
- * was sent.
+ * its requester reads. The URL is PUBLIC_URL if PUBLIC_URL is set, otherwise the base URL to which the
+ * request was sent.
  */
 export const createFindAddress =
   (publicUrl: string | undefined) =>

@@ -14,8 +14,8 @@ const readAddress = (element: string): string | undefined => {
 }
 
 /**
- * Returns the addresses in X-Forwarded-For after the last element that is not an address. A visitor may have
- * written this element and all elements before it, so these elements must not count. A comma between
+ * Returns the IP addresses in X-Forwarded-For after the last element that is not an IP address. A visitor may
+ * have written this element and all elements before it, so these elements must not count. A comma between
  * quotation marks also separates elements, because a visitor may have written the quotation marks.
  */
 const readAddresses = (list: string): string[] => {
@@ -41,7 +41,7 @@ const readFirst = (list: string): string =>
     .find((element) => element !== '') ?? ''
 
 /**
- * Normalises the X-Forwarded headers of each request. Fastify does not remove a port from an address, so
+ * Normalises the X-Forwarded headers of each request. Fastify does not remove a port from an IP address, so
  * without this function each connection would count as a different visitor. Call this function before other
  * hooks are added. Fastify decides whether the headers are trusted (`trustProxy`).
  */

@@ -3,7 +3,7 @@ import { ServiceError, whenValid } from '@leadwire/service-kit'
 
 export const notUtf8 = () => new ServiceError('bad_request', 'The body is not well-formed UTF-8.')
 
-/** Decodes UTF-8, and removes a byte order mark. Throws bad_request if the bytes are not UTF-8. */
+/** Decodes UTF-8, and removes a byte order mark. Throws `bad_request` if the bytes are not UTF-8. */
 export const decodeUtf8 = (bytes: Buffer): string => {
   if (!isUtf8(bytes)) throw notUtf8()
   const text = bytes.toString()

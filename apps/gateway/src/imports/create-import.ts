@@ -15,15 +15,15 @@ import { utf8Text } from './rows/utf8-text'
 const Query = partial({
   webhooks: Type.Boolean(
     describe(
-      'Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead. Default false.',
+      'Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead. Default false.',
       false,
     ),
   ),
 })
 
 /**
- * Streams the body to files-service as the body arrives. Throws too_large, invalid, and timeout (408) if the
- * client is too slow.
+ * Streams the body to files-service as the body arrives. Throws `too_large`, `invalid`, and `timeout` (408)
+ * if the client is too slow.
  */
 const receiveBody = (
   { request, reply, clients, dependencies }: Call<unknown>,

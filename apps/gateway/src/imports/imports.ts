@@ -20,7 +20,7 @@ export const ImportRecord = described('Import', 'An import of a file of leads, w
   format: enumeration(Object.values(IMPORT_TYPES), undefined, 'csv'),
   webhooks: Type.Boolean({
     description:
-      'Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead.',
+      'Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead.',
     examples: [false],
   }),
   file_size: Type.Integer({ description: 'Size of the file in bytes.', examples: [180_000] }),

@@ -28,9 +28,9 @@ const readUserAgent = ({ headers }: FastifyRequest): string => {
 }
 
 /**
- * Returns the client's IP address. Without trusted proxies, this is the address of the peer. Behind trusted
- * proxies, this is the rightmost untrusted address of X-Forwarded-For. A mapped IPv4 address is returned as
- * IPv4.
+ * Returns the client's IP address. Without trusted proxies, this is the IP address of the peer. Behind
+ * trusted proxies, this is the rightmost untrusted IP address of X-Forwarded-For. A mapped IPv4 address is
+ * returned as IPv4.
  */
 const readAddress = ({ ip, raw }: FastifyRequest): string =>
   (isIP(ip) ? ip : (raw.socket.remoteAddress ?? '0.0.0.0')).replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '')

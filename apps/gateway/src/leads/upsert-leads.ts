@@ -16,7 +16,7 @@ export const upsertLead = operation({
   route: 'PUT /manage/leads/external/:external_id',
   summary: 'Create or update a lead by external ID',
   description:
-    'Creates a lead with this external ID and sends Lead Created, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.',
+    'Creates a lead with this external ID and sends `lead.created`, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.',
   etag: 'change',
   params: Type.Object({
     external_id: Type.String({
@@ -56,7 +56,7 @@ export const upsertLead = operation({
 
 const MAX_LEADS = 100
 
-/** Returns the leads of a batch. Throws invalid unless `leads` is an array of 1 to 100 items. */
+/** Returns the leads of a batch. Throws `invalid` unless `leads` is an array of 1 to 100 items. */
 const requireRows = (leads: unknown): unknown[] => {
   const refuse = (message: string) => ServiceError.invalid({ leads: [message] })
   if (leads === undefined || leads === null) throw refuse('The leads field is required.')

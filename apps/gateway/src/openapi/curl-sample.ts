@@ -43,7 +43,7 @@ const buildBodyOptions = (content: Record<string, Media>, schemas: Schemas): str
 
 /**
  * Returns a curl command that calls an operation with the example of its body. The command has shell
- * variables for the address, the token and the path parameters.
+ * variables for the base URL, the token and the path parameters.
  */
 export const curlSample = (
   operation: DocumentedOperation,

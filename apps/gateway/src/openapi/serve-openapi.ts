@@ -16,7 +16,7 @@ const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are cr
 
 **Times** in responses are ISO 8601, UTC, with microseconds.
 
-**Samples** read the address of the API from the environment variable \`BASE_URL\` and the token from \`TOKEN\`. Each path parameter has a variable of the same name, such as \`REFERENCE\` or \`ID\`. Uploads send the file \`house.png\`.`
+**Samples** read the base URL of the API from the environment variable \`BASE_URL\` and the token from \`TOKEN\`. Each path parameter has a variable of the same name, such as \`REFERENCE\` or \`ID\`. Uploads send the file \`house.png\`.`
 
 const TAGS = [
   { name: 'Leads', description: 'Create, find and update leads.' },

@@ -110,15 +110,15 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'lead.erased': { data: ErasedLead, when: 'the personal data of a lead was erased' },
   'endpoint.failing': {
     data: about({}, 'When the failures started. All attempts from then on have failed.'),
-    when: 'three attempts of one delivery to another endpoint have failed, and that endpoint has not responded with 2xx since the first of these attempts',
+    when: 'three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts',
   },
   'endpoint.disabled': {
     data: about({ disabled_at: timestamp('When the endpoint was disabled.') }, FAILED_SINCE),
-    when: 'another endpoint was disabled because all its attempts had failed for too long',
+    when: 'the other endpoint was disabled because all its attempts had failed for too long',
   },
   'endpoint.recovered': {
     data: about({ recovered_at: timestamp('When an attempt succeeded.') }, FAILED_SINCE),
-    when: 'an attempt to another endpoint has succeeded after `endpoint.failing` was sent',
+    when: 'an attempt to the other endpoint has succeeded after `endpoint.failing` was sent',
   },
   'delivery.exhausted': {
     data: about(
@@ -132,7 +132,7 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
       },
       'When the first of the `count` deliveries was exhausted: the start of its last attempt.',
     ),
-    when: 'deliveries to another endpoint have failed their last retry',
+    when: 'deliveries to the other endpoint have failed their last retry',
   },
   'appointment.rescheduled': {
     data: ScheduledRecord,
@@ -159,6 +159,7 @@ const describeWebhook = (type: EventType) => {
   const isDefault = type === 'lead.created'
   const isReport = isAboutEndpoint(type)
   const note = isReport ? 'Sent at most once an hour for each endpoint. Not part of the event log. ' : ''
+  const subject = isReport ? 'Tells an endpoint about another endpoint of the account. ' : ''
   const byDefault = isDefault ? ', which is the default subscription' : ''
   // The body of `lead.created` has no `type`, because the lead API defines this event without a type.
   const body = named(name, { ...(!isDefault && { type: enumeration([type], undefined, type) }), data })
@@ -166,7 +167,7 @@ const describeWebhook = (type: EventType) => {
     operationId: `${name[0]!.toLowerCase()}${name.slice(1)}`,
     tags: ['Events'],
     summary: name.replace(/(?<=[a-z])(?=[A-Z])/g, ' '),
-    description: `Sent when ${when}. Goes to each webhook endpoint that subscribes to \`${type}\`${byDefault}. ${note}${RETRIES}`,
+    description: `${subject}Sent when ${when}. Goes to each webhook endpoint that subscribes to \`${type}\`${byDefault}. ${note}${RETRIES}`,
     security: [],
     parameters: isReport ? HEADERS.filter(({ name }) => !LEAD_HEADERS.includes(name)) : HEADERS,
     requestBody: { required: true, content: { 'application/json': { schema: body } } },

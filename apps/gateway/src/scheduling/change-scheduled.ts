@@ -31,7 +31,7 @@ const listEntries = (subject: Subject, { clients, limits }: Call<unknown>, asked
 /**
  * Checks that the entry in the path exists. Called only for a request with invalid fields, so that the
  * response for an unknown entry is 404. Lists the lead's entries with ids up to `id`, newest first. The entry
- * exists if it is the first in this list. Throws not_found for an unknown lead or entry.
+ * exists if it is the first in this list. Throws `not_found` for an unknown lead or entry.
  */
 const findEntry = async (
   subject: Subject,

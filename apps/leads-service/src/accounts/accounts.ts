@@ -45,7 +45,7 @@ const requireKept = async ({ id }: Account, tx: OpenTransaction): Promise<void> 
 }
 
 /**
- * Suspends an account. Its tokens are refused everywhere within a second. Throws conflict if the account is
+ * Suspends an account. Its tokens are refused everywhere within a second. Throws `conflict` if the account is
  * being deleted.
  */
 export const suspendAccount: Operation<'suspendAccount'> = ACCOUNTS.changing({

@@ -15,7 +15,7 @@ const findEndOfDay = statement<{ inS: number }>('find-end-of-day')`
 
 /**
  * Counts the bytes of a form's files against the daily limit of the token. If the files would exceed the
- * limit, throws rate_limited and counts nothing, so a form with smaller files may still be accepted.
+ * limit, throws `rate_limited` and counts nothing, so a form with smaller files may still be accepted.
  */
 export const countCapturedBytes: Operation<'countCapturedBytes'> = async ({ database }, request) => {
   const { accountId, tokenId, bytes, dailyLimit } = request

@@ -53,9 +53,9 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
 }
 
 /**
- * Deletes stored files that no record names, such as the files of aborted uploads. First lists the stored
- * files, and stops when 10,000 files without a record are found. Then deletes the files without a record.
- * Only one copy of the service does so at a time.
+ * Deletes stored files without a record, such as the files of aborted uploads. First lists the stored files,
+ * and stops when 10,000 files without a record are found. Then deletes the files without a record. Only one
+ * copy of the service does so at a time.
  */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.transaction(async (tx) => {

@@ -10,7 +10,7 @@ export type FilesService = ReturnType<typeof connectFilesService>
 
 /**
  * Makes a client of files-service. All copies of files-service have the same files, so each call tries one
- * copy after the other until a copy succeeds. Throws unavailable if no copy succeeds.
+ * copy after the other until a copy succeeds. Throws `unavailable` if no copy succeeds.
  */
 export const connectFilesService = (options: {
   urls: URL[]

@@ -34,7 +34,7 @@ export interface PageRequest {
   limit: number
 }
 
-/** Rethrows the error of an insert, or throws not_found if the account does not exist. */
+/** Rethrows the error of an insert, or throws `not_found` if the account does not exist. */
 export const throwFailure = (error: unknown): never => {
   if (violatedConstraint(error)?.endsWith('_account_id_fkey'))
     throw new ServiceError('not_found', 'There is no such account.')
@@ -64,7 +64,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
-  /** Locks a record and changes it. Throws not_found. */
+  /** Locks a record and changes it. Throws `not_found`. */
   const change = (
     { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
     ids: Ids,

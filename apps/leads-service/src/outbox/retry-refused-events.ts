@@ -20,7 +20,7 @@ export interface RetryDeps extends Pick<Dependencies, 'database'> {
 
 /**
  * Makes refused events due, so that they are published again. Before that, webhook-service deletes its
- * records of the refusals, because the next check would otherwise find the old refusals. Throws unavailable
+ * records of the refusals, because the next check would otherwise find the old refusals. Throws `unavailable`
  * while webhook-service is unavailable.
  */
 export const retryRefusedEvents = async (

@@ -45,8 +45,8 @@ const KINDS = {
 }
 
 /**
- * Throws invalid if the account has reached its quota for a kind of records. Locks the account's quotas until
- * the transaction ends, so that concurrent creates cannot exceed a quota together.
+ * Throws `invalid` if the account has reached its quota for a kind of records. Locks the account's quotas
+ * until the transaction ends, so that concurrent creates cannot exceed a quota together.
  */
 export const requireRoom = async (
   tx: OpenTransaction,

@@ -35,7 +35,7 @@ const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
 const raiseVersion = statement('raise-version')`
   UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2`
 
-/** Finds an entry of a locked lead. Throws not_found, and invalid if the user cannot be assigned. */
+/** Finds an entry of a locked lead. Throws `not_found`, and `invalid` if the user cannot be assigned. */
 const findEntry = async (
   tx: RecordingTransaction,
   subject: Subject,
@@ -63,7 +63,7 @@ interface PlannedChange {
   sequence: number
 }
 
-/** Returns whether a request changes an entry. Throws invalid if it reschedules a cancelled entry. */
+/** Returns whether a request changes an entry. Throws `invalid` if it reschedules a cancelled entry. */
 const findDifference = (subject: Subject, action: Action, entry: FoundRow): boolean => {
   const isOpen = entry.cancelled_at === null
   if (action === 'cancelled') return isOpen
@@ -173,7 +173,7 @@ const changing =
       return { body: Buffer.from(`{"data":${data}}`) }
     })
 
-/** Changes the date or the user of an entry, or both. Throws invalid if the entry was cancelled. */
+/** Changes the date or the user of an entry, or both. Throws `invalid` if the entry was cancelled. */
 export const rescheduleAppointment = changing('appointment', 'rescheduled')
 export const rescheduleCallback = changing('callback', 'rescheduled')
 

@@ -15,9 +15,9 @@ const lockValid = statement<Creator>('lock-creating-token')`
 
 /**
  * Locks and returns the token with which a caller creates another token or a calendar. Returns undefined if
- * the caller is the command line, which has no token. Throws unauthenticated if the token has expired or was
- * revoked since the gateway verified it. A revocation of the locked token waits until the transaction ends,
- * so the revocation finds everything that the transaction creates.
+ * the caller is the command line, which has no token. Throws `unauthenticated` if the token has expired or
+ * was revoked since the gateway verified it. A revocation of the locked token waits until the transaction
+ * ends, so the revocation finds everything that the transaction creates.
  */
 export const lockCreator = async (
   tx: OpenTransaction,

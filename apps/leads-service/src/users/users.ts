@@ -27,7 +27,7 @@ export const retrieveUser: Operation<'retrieveUser'> = async ({ database }, requ
 
 /**
  * Creates a user. E-mail addresses are unique within an account, whatever the letter case or the spelling of
- * the domain. The address of a removed user can be used again.
+ * the domain. The e-mail address of a removed user can be used again.
  */
 export const createUser: Operation<'createUser'> = async (dependencies, request) => {
   const { database, actor, quotas } = dependencies

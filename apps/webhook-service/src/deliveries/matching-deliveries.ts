@@ -43,7 +43,7 @@ const hasReference = (start: string, add: AddValue) => {
   return `lead_reference BETWEEN ${add(first)}::uuid AND ${add(last)}::uuid`
 }
 
-/** Renders the conditions that no index covers. */
+/** Renders the conditions for which there is no index. */
 const renderConditions = ({ filter, byLead }: Pick<Scan, 'filter' | 'byLead'>, add: AddValue): string[] => {
   const { leadReference, type, error, failed } = filter
   return [

@@ -35,7 +35,7 @@ const selectRequest = statement<RequestRow>('request-of-delivery')`
   FROM deliveries d JOIN events e ON e.id = d.event_id JOIN endpoints p ON p.id = d.endpoint_id
   WHERE d.id = $1 AND e.erased_at IS NULL`
 
-/** Finds a webhook delivery or a notification, with its attempts. Throws not_found. */
+/** Finds a webhook delivery or a notification, with its attempts. Throws `not_found`. */
 export const findDelivery = async (
   database: Database,
   { accountId, deliveryId }: RetrieveDeliveryRequest,
@@ -58,7 +58,7 @@ const findRequest = async (database: Database, { id, eventId }: Delivery) => {
 
 /**
  * Returns a delivery with its attempts, and the HTTP request that an attempt sends. `request` has the current
- * headers of the endpoint, and is undefined if the lead was erased. Throws not_found.
+ * headers of the endpoint, and is undefined if the lead was erased. Throws `not_found`.
  */
 export const retrieveDelivery: Operation<'retrieveDelivery'> = async ({ database }, request) => {
   const found = await findDelivery(database, request, 'delivery')

@@ -61,8 +61,8 @@ export const requestAttempt = (
 
 /**
  * Requests one immediate attempt of a delivery with any status. The attempt does not change the schedule, and
- * a failure does not change the status. Throws not_found and lead_erased. Throws conflict if an attempt is in
- * flight or due, or if the endpoint is disabled or deleted.
+ * a failure does not change the status. Throws `not_found` and `lead_erased`. Throws `conflict` if an attempt
+ * is in flight or due, or if the endpoint is disabled or deleted.
  */
 export const retryDelivery: Operation<'retryDelivery'> = async (dependencies, request) => {
   const delivery = await requestAttempt(dependencies, request, 'delivery')

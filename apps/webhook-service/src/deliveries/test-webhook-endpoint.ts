@@ -66,7 +66,7 @@ const lockSubscription = statement<{ events: string[]; failed: string[] }>('type
   SELECT events, ${failedKeys('filter', ':match::jsonb')} AS failed FROM endpoints
   WHERE account_id = :accountId AND id = :endpointId AND deleted_at IS NULL FOR SHARE`
 
-/** Renders the body of a sample. Throws bad_request for an unknown type. */
+/** Renders the body of a sample. Throws `bad_request` for an unknown type. */
 const renderBody = (type: EventType, now: Date): Buffer => {
   const sample = requirePart(SAMPLES[type], 'known type')
   return Buffer.from(JSON.stringify(sample).replaceAll('{now}', microseconds(now)))
@@ -76,7 +76,7 @@ const renderBody = (type: EventType, now: Date): Buffer => {
  * Stores a sample event and its delivery. The sample has the requested type, or else the first type that the
  * endpoint subscribes to. The sample is not in the log of the account. The sample is sent even if the lead
  * that `match` describes does not pass the filter of the endpoint. The response says whether that lead
- * passes. Throws not_found.
+ * passes. Throws `not_found`.
  */
 export const testWebhookEndpoint: Operation<'testWebhookEndpoint'> = async (
   { database, actor, clock, wake },

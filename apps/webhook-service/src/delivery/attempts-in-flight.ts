@@ -29,8 +29,8 @@ const releaseClaims = statement('release-claims')`
  *
  * An attempt that fails with an internal error does not count. Normally the claim is then released, and
  * nothing is claimed for a second, because free sockets or the database may be missing. If the error concerns
- * this delivery alone, such as a secret that no key decrypts, other attempts go on, and the claim stays until
- * it expires.
+ * only this delivery (for example, none of the keys decrypts its secret), other attempts go on, and the claim
+ * stays until it expires.
  *
  * `onFree` is called when the number of unrecorded attempts falls below its limit.
  */
@@ -98,8 +98,8 @@ export const createAttemptsInFlight = (
   }
 
   const handleInternalError = async (delivery: ClaimedDelivery, error: unknown) => {
-    // The error concerns this delivery alone, for example a secret that no key decrypts. Other deliveries go
-    // on. The delivery keeps its claim and is attempted again when the claim expires.
+    // The error concerns only this delivery. For example, none of the keys decrypts its secret. Other
+    // deliveries go on. The delivery keeps its claim and is attempted again when the claim expires.
     if (error instanceof ServiceError && error.code === 'internal') {
       failures.error(
         { err: error, delivery_id: delivery.id },

@@ -45,7 +45,8 @@
  * The states of an attempt:
  *
  * - due: `next_attempt_at` or `manual_at` has passed, and no process has a valid claim.
- * - claimed: `claim` and `claimed_until` describe a lease. A delivery may be created already claimed.
+ * - claimed: `claim` and `claimed_until` describe a lease. A process may claim a delivery when it creates the
+ *   delivery.
  * - in flight: the process that claimed the delivery has started the attempt.
  * - unrecorded: the attempt has ended with an outcome that waits for the record step.
  * - recorded: the attempt has a row in `attempts`, and the claim is removed. Only a recorded attempt counts.
@@ -122,7 +123,9 @@ const APPEND_SETTINGS = ['synchronous_commit = on', ...PLAN_SETTINGS]
 
 interface Tables {
   database: Database
-  /** Connections that no API call uses, so that a slow API call never delays the delivery of events. */
+  /**
+   * Connections that are not used by API calls, so that a slow API call never delays the delivery of events.
+   */
   results: Database
   /** The connections of `results`, with `QUEUE_SETTINGS`. */
   queue: Database

@@ -156,8 +156,8 @@ export const sendDeliveries = (options: SendOptions) => {
       }
     },
     /**
-     * Starts the attempts of deliveries that were created already claimed. `due` has the endpoints of the
-     * deliveries that were created without a claim.
+     * Starts the attempts of deliveries that this process claimed when it created them. `due` has the
+     * endpoints of the deliveries that were created without a claim.
      */
     onCreated: ({ claimed, due }: { claimed: ClaimedDelivery[]; due: DueEndpoint[] }): void => {
       addDue(due)

@@ -1,5 +1,6 @@
 /**
- * An address range with its first and last address, and the adjacent addresses outside it that are public.
+ * A range of IP addresses with its first and last address, and the adjacent addresses outside the range that
+ * are public.
  */
 interface Range {
   what: string
@@ -241,7 +242,7 @@ export const REFUSED_V6: Range[] = [
   },
 ]
 
-/** Addresses of real public hosts. */
+/** IP addresses of real public hosts. */
 export const PUBLIC = [
   '1.1.1.1',
   '8.8.8.8',
@@ -264,7 +265,7 @@ export const PUBLIC = [
 ]
 
 /**
- * URLs whose host is a private address in disguise. PORT is the port of a receiver that must not receive
+ * URLs whose host is a private IP address in disguise. PORT is the port of a receiver that must not receive
  * anything.
  */
 export const REFUSED_URLS = [

@@ -9,34 +9,34 @@ export interface Lookup {
   resolve: ResolveHost
 }
 
-/** The host of a URL, the addresses that are known so far, and the addresses that the guard allows. */
+/** The host of a URL, its IP addresses that are known so far, and the IP addresses that the guard allows. */
 export interface FoundAddresses {
   host: string
   found: string[]
   allowed: Addresses
 }
 
-/** Finds the addresses of a URL's host. Throws a ResolveError. */
+/** Finds the IP addresses of a URL's host. Throws a ResolveError. */
 export const findAddresses = async (
   hostname: string,
   { guard, resolve }: Lookup,
 ): Promise<FoundAddresses> => {
   const host = hostname.replace(/^\[|\]$/g, '')
-  // A host that is an address needs no resolution, because the URL parser has normalised the address.
+  // A host that is an IP address needs no resolution, because the URL parser has normalised the address.
   const { known, later } = isIP(host) ? knownAddresses([host]) : await resolve(host)
   const keepAllowed = (addresses: string[]) => addresses.filter((address) => guard(host, address))
   return { host, found: known, allowed: { known: keepAllowed(known), later: later.then(keepAllowed) } }
 }
 
-/** The time after which the next address is tried (RFC 8305, section 8). */
+/** The time after which the next IP address is tried (RFC 8305, section 8). */
 const NEXT_AFTER_MS = 250
 /**
- * The maximum number of addresses that are tried. The owner of the host name decides how many addresses the
- * name has. Without this limit, each of these addresses could occupy a socket until the timeout.
+ * The maximum number of IP addresses that are tried. The owner of the host name decides how many addresses
+ * the name has. Without this limit, each of these addresses could occupy a socket until the timeout.
  */
 const MAX_ADDRESSES = 8
 
-/** Connects to an address. Rejects when the signal aborts, and then leaves no socket open. */
+/** Connects to an IP address. Rejects when the signal aborts, and then leaves no socket open. */
 export type Dial = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Socket>
 
 const dialDirectly: Dial = async (target, signal) => {

@@ -22,7 +22,7 @@ export const createUrlCheck = (options: Lookup) => {
     const target = hosts.fetch(new URL(url).hostname).catch(() => undefined)
     const known = await Promise.race([target, pause(RESOLVE_MS, undefined, { ref: false })])
     if (!known || known.allowed.known.length > 0) return undefined
-    // The message does not contain the addresses, because they would reveal the layout of an internal
+    // The message does not contain the IP addresses, because they would reveal the layout of an internal
     // network.
     const { host, found } = known
     const problem = found.includes(host) ? 'is not a public address' : 'does not resolve to a public address'

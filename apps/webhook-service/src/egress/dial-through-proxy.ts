@@ -30,9 +30,9 @@ const waitForResponse = async (tunnel: ClientRequest, signal: AbortSignal) => {
 }
 
 /**
- * Connects through an HTTP proxy with CONNECT. The proxy gets the address that the guard has allowed, so the
- * proxy resolves no name. `getProxy` is called for each connection, because the setting may be in a file that
- * changes.
+ * Connects through an HTTP proxy with CONNECT. The proxy gets the IP address that the guard has allowed, so
+ * the proxy does not resolve the host name. `getProxy` is called for each connection, because the setting may
+ * be in a file that changes.
  */
 export const dialThroughProxy =
   (getProxy: () => URL): Dial =>

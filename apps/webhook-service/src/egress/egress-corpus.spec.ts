@@ -100,7 +100,7 @@ test('a name that later resolves to a private address is checked for each connec
   const outcomes = []
   for (let index = 0; index < replies.length; index += 1)
     outcomes.push((await attempt(`http://rebinding.example:${receiver.port}/`)).error)
-  // The first attempt is allowed. Its address does not respond here.
+  // The first attempt is allowed. Its IP address does not respond here.
   expect(outcomes[0]).not.toBe('blocked')
   expect(outcomes.slice(1)).toEqual(['blocked', 'blocked', 'blocked'])
   expect([queries, receiver.requests.length]).toEqual([4, 0])

@@ -3,8 +3,8 @@ import { isRange, whenValid } from '@leadwire/service-kit/runtime'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Returns whether webhooks may be sent to `address`. `host` is the host of the URL: a name that was resolved
- * to this address, or the address itself.
+ * Returns whether webhooks may be sent to the IP address `address`. `host` is the host of the URL: a name
+ * that was resolved to this address, or the address itself.
  */
 export type EgressGuard = (host: string, address: string) => boolean
 
@@ -49,8 +49,8 @@ const parseRange = (entry: string): Range | undefined => {
 const HOST_NAME = /^[\w-]+(\.[\w-]+)*$/
 
 /**
- * Returns whether `entry` is a host name, an address or a CIDR range. Refuses names that a URL parser reads
- * as addresses (such as 127.1) or rejects (such as 10.0.0.300).
+ * Returns whether `entry` is a host name, an IP address or a CIDR range. Refuses names that a URL parser
+ * reads as addresses (such as 127.1) or rejects (such as 10.0.0.300).
  */
 export const isAllowable = (entry: string): boolean => {
   const host = normaliseHost(entry)
@@ -59,8 +59,8 @@ export const isAllowable = (entry: string): boolean => {
 }
 
 /**
- * Creates a guard that allows public addresses and the entries of `allowed`: addresses, CIDR ranges and host
- * names. An allowed host name may resolve to any address.
+ * Creates a guard that allows public IP addresses and the entries of `allowed`: IP addresses, CIDR ranges and
+ * host names. An allowed host name may resolve to any IP address.
  */
 export const createEgressGuard = (allowed: string[]): EgressGuard => {
   const entries = allowed.map(normaliseHost)

@@ -19,10 +19,10 @@ const IDLE_MS = 1000
 const MAX_IDLE_MS = 60_000
 
 /**
- * Creates an HTTP client that connects only to addresses that the guard allows. The client opens connections
- * with `dial`. `connectMs` limits the time to connect, and separately the time of the TLS handshake. If a
- * request fails because the server has closed a reused connection, the client sends the request once more on
- * a new connection.
+ * Creates an HTTP client that connects only to IP addresses that the guard allows. The client opens
+ * connections with `dial`. `connectMs` limits the time to connect, and separately the time of the TLS
+ * handshake. If a request fails because the server has closed a reused connection, the client sends the
+ * request once more on a new connection.
  */
 export const createGuardedDispatcher = (
   options: Lookup & { connectMs: number; dial?: Dial | undefined },

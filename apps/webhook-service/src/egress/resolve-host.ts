@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 
-/** The addresses of a host. */
+/** The IP addresses of a host. */
 export interface Addresses {
   known: string[]
   /** Resolves with the addresses of the other address family if they arrive later. Never rejects. */
@@ -13,7 +13,7 @@ export interface Addresses {
 export type ResolveHost = (host: string) => Promise<Addresses>
 
 /**
- * Thrown if no address of a host is found. The code is LEADWIRE_RESOLVER if no name server responds, and
+ * Thrown if no IP address of a host is found. The code is LEADWIRE_RESOLVER if no name server responds, and
  * LEADWIRE_DNS if the host has no address.
  */
 export interface ResolveError extends Error {
@@ -24,7 +24,8 @@ interface ResolverOptions {
   /** The longest time in milliseconds that a host may take. */
   limitMs: number
   /**
-   * Addresses of name servers, with a port if it is not 53. The default is the servers of /etc/resolv.conf.
+   * IP addresses of name servers, with a port if it is not 53. The default is the servers of
+   * /etc/resolv.conf.
    */
   servers?: string[] | undefined
   hostsFile?: string | undefined
@@ -53,10 +54,10 @@ const NO_RESPONSE = ['ETIMEOUT', 'ECONNREFUSED', 'ECANCELLED']
 const resolveError = (code: ResolveError['code'], message: string): ResolveError =>
   Object.assign(new Error(message), { code })
 
-/** Returns these addresses as a complete list, to which no address is added later. */
+/** Returns these IP addresses as a complete list, to which no address is added later. */
 export const knownAddresses = (known: string[]): Addresses => ({ known, later: Promise.resolve([]) })
 
-/** Returns the addresses of a host in a hosts file (hosts(5)). */
+/** Returns the IP addresses of a host in a hosts file (hosts(5)). */
 const readHostsFile = async (path: string, host: string): Promise<string[]> => {
   const text = await readFile(path, 'utf8').catch(() => '')
   const addresses: string[] = []

@@ -17,7 +17,7 @@ const create = statement<SealedSecrets>('create-webhook-endpoint')`
   RETURNING ${ENDPOINT_COLUMNS}`
 
 /**
- * Creates an endpoint. Generates a secret unless the request has one. Throws invalid if a field is invalid,
+ * Creates an endpoint. Generates a secret unless the request has one. Throws `invalid` if a field is invalid,
  * if the egress guard refuses the URL, or if the account has too many endpoints.
  */
 export const createWebhookEndpoint: Operation<'createWebhookEndpoint'> = async (dependencies, request) => {

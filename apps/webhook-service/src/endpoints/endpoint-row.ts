@@ -38,7 +38,7 @@ export const describeForAudit = (endpoint: Endpoint) => {
   }
 }
 
-/** Converts the only row of a statement to a message. Throws not_found if there is no row. */
+/** Converts the only row of a statement to a message. Throws `not_found` if there is no row. */
 export const requireEndpoint = (options: ReadOptions, rows: SealedSecrets[]): Endpoint =>
   readEndpoint(options, theRow(rows, 'webhook endpoint'))
 
@@ -62,8 +62,8 @@ export const lockEndpoint = async (tx: Transaction, endpointId: number): Promise
 }
 
 /**
- * Locks an enabled endpoint of an account against changes. Throws not_found. Throws conflict if the endpoint
- * is disabled.
+ * Locks an enabled endpoint of an account against changes. Throws `not_found`. Throws `conflict` if the
+ * endpoint is disabled.
  */
 export const lockReceiving = async (
   tx: Transaction,

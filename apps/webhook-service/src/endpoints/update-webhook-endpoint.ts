@@ -70,8 +70,8 @@ const readColumns = (request: UpdateWebhookEndpointRequest) => {
 
 /**
  * Changes the fields that the request has. An empty description clears the description. A header without a
- * value keeps its stored value. While the account is suspended, the endpoint stays disabled. Throws invalid
- * and not_found.
+ * value keeps its stored value. While the account is suspended, the endpoint stays disabled. Throws `invalid`
+ * and `not_found`.
  */
 export const updateWebhookEndpoint: Operation<'updateWebhookEndpoint'> = async (dependencies, request) => {
   const { database, actor, sealer, refusal, wake } = dependencies

@@ -51,7 +51,7 @@ export const listWebhookEndpoints: Operation<'listWebhookEndpoints'> = async (
   return { endpoints: rows.map((row) => readEndpoint(dependencies, row)) }
 }
 
-/** Returns an endpoint, and the progress of its recovery. Throws not_found. */
+/** Returns an endpoint, and the progress of its recovery. Throws `not_found`. */
 export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = async (
   dependencies,
   { accountId, endpointId },
@@ -63,7 +63,7 @@ export const retrieveWebhookEndpoint: Operation<'retrieveWebhookEndpoint'> = asy
 
 /**
  * Deletes an endpoint, cancels its open deliveries and deletes its manual attempts. Keeps the row of the
- * endpoint as long as its deliveries exist. Throws not_found.
+ * endpoint as long as its deliveries exist. Throws `not_found`.
  */
 export const deleteWebhookEndpoint: Operation<'deleteWebhookEndpoint'> = async (
   dependencies,

@@ -77,7 +77,7 @@ const parseCursor = (cursor: string) => {
   return number === undefined ? undefined : { number: Number(number), id, reported: Number(reported) }
 }
 
-/** Parses `after`. Returns undefined for `now`, and if the request has no `after`. Throws invalid. */
+/** Parses `after`. Returns undefined for `now`, and if the request has no `after`. Throws `invalid`. */
 const parseAfter = (after: string | undefined) => {
   if (after === undefined || after === 'now') return undefined
   const cursor = parseCursor(after)
@@ -113,7 +113,7 @@ const findRowsAfterGaps = (rows: Scanned[], start: number) =>
 /**
  * Returns the events after a cursor or from a sequence number on, at most `limit` (1 to 100), in the order of
  * their numbers. A number becomes visible only after all lower numbers (`appendEvents`), so a reader that
- * follows cursors misses no event. Throws invalid.
+ * follows cursors misses no event. Throws `invalid`.
  *
  * `gone` reports that events after the position were pruned, or that the position is not from this log. A
  * page ends before a gap, and the next response reports the gap. One `gone` response reports all gaps among

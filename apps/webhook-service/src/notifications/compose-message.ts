@@ -223,8 +223,8 @@ export const composeMessage = async (
   const content = buildContent(event, { timeZone, digest })
   const { title } = content
   const text = renderText(content)
-  // Uses the spelling that an address has in e-mail headers, usually with a domain in ASCII. Calendars would
-  // treat another spelling of the address as another person.
+  // Uses the spelling that an e-mail address has in e-mail headers, usually with a domain in ASCII. Calendars
+  // would treat another spelling of the e-mail address as another person.
   const envelope = new MimeNode().setHeader({ from: from.address, to: userEmail }).getEnvelope()
   const sender = { name: from.name, address: String(envelope.from) }
   const to = envelope.to[0]!

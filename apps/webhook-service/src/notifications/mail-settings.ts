@@ -46,7 +46,9 @@ export interface Sender {
   address: string
 }
 
-/** Reads SMTP_FROM: an address, or a name and an address such as `Leadwire <leads@example.com>`. */
+/**
+ * Reads SMTP_FROM: an e-mail address, or a name and an e-mail address such as `Leadwire <leads@example.com>`.
+ */
 export const mailSender = makeValidator<Sender>((text) => {
   const [sender, ...others] = addressparser(text, { flatten: true })
   if (!sender || others.length > 0 || !isEmail(sender.address))

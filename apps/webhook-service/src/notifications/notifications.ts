@@ -29,7 +29,7 @@ export const listNotifications: Operation<'listNotifications'> = async (dependen
   return { ...page, notifications: await readNotifications(database, deliveries) }
 }
 
-/** Returns a notification with its attempts in their order. Throws not_found. */
+/** Returns a notification with its attempts in their order. Throws `not_found`. */
 export const retrieveNotification: Operation<'retrieveNotification'> = async (
   { notifications },
   { accountId, notificationId: deliveryId },

@@ -169,10 +169,11 @@ const describeFailure = (error: NodemailerError | Unconfirmed): MailResult => {
   const received = { status, response: cutText(response), refusal }
   if (code === 'EDNS') return { ...received, error: 'dns', cause: error }
   if (code === 'ETLS') return { ...received, error: 'tls', cause: error }
-  // Passes no cause to the log, because the response of the server may contain the address of the recipient.
+  // Passes no cause to the log, because the response of the server may contain the e-mail address of the
+  // recipient.
   if (responseCode !== undefined)
     return { ...received, error: 'smtp_status', permanent: permanent && refusal === undefined }
-  // Without a response, this code means that nodemailer itself has rejected the address.
+  // Without a response, this code means that nodemailer itself has rejected the e-mail address.
   if (code === 'EENVELOPE') return { ...received, error: 'unsendable', permanent: true }
   return { ...received, error: classifyFailure({ code: originalCode ?? code }) }
 }

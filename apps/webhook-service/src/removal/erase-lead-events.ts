@@ -20,9 +20,9 @@ const eraseEvents = statement('erase-events')`
   SET body = e.body, body_with_attributes = NULL, match = NULL, traceparent = NULL, erased_at = clock_timestamp()
   FROM unnest(:ids::uuid[], :bodies::bytea[]) AS e (id, body) WHERE events.id = e.id`
 
-// Cancels exhausted deliveries, too, because they could be attempted again. The delivery of an attempt in
-// flight gets a claim number that no process has, so that the response is not recorded. `claimed_until`
-// stays, so that the end of the attempt is known.
+// Cancels exhausted deliveries, too, because they could be attempted again. If an attempt is in flight, its
+// delivery gets the claim number -1, which no process uses, so that the response is not recorded.
+// `claimed_until` stays, so that the end of the attempt is known.
 const cancelDeliveries = statement('cancel-deliveries-of-events')`
   UPDATE deliveries SET
     status = CASE WHEN status = 'delivered' THEN status ELSE 'cancelled' END,

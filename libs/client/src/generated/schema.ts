@@ -323,7 +323,7 @@ export interface paths {
         get?: never;
         /**
          * Create or update a lead by external ID
-         * @description Creates a lead with this external ID and sends Lead Created, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.
+         * @description Creates a lead with this external ID and sends `lead.created`, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -5728,7 +5728,7 @@ export interface components {
              */
             format: "csv" | "ndjson";
             /**
-             * @description Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead.
+             * @description Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead.
              * @example false
              */
             webhooks: boolean;
@@ -5837,7 +5837,7 @@ export interface components {
              */
             name?: string;
             /**
-             * @description Title of the page. Names the lead if `name` is absent and the title is not a salutation such as `Mrs`. Otherwise the title becomes an attribute.
+             * @description Title of the page or, in some forms, a salutation such as `Mrs`. If `name` is absent, a title that is not a salutation becomes the name of the lead. In all other cases, the title becomes an attribute.
              * @example Kitchen windows
              */
             title?: string;
@@ -6348,7 +6348,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Failing
-             * @description Sent when three attempts of one delivery to another endpoint have failed, and that endpoint has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointFailing"];
             delete?: never;
@@ -6368,7 +6368,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Disabled
-             * @description Sent when another endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when the other endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointDisabled"];
             delete?: never;
@@ -6388,7 +6388,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Recovered
-             * @description Sent when an attempt to another endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when an attempt to the other endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointRecovered"];
             delete?: never;
@@ -6408,7 +6408,7 @@ export interface components {
             put?: never;
             /**
              * Delivery Exhausted
-             * @description Sent when deliveries to another endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when deliveries to the other endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["deliveryExhausted"];
             delete?: never;
@@ -10110,7 +10110,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Whether the import sends Lead Created for each new lead, and `lead.updated` for each updated lead. Default false.
+                 * @description Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead. Default false.
                  * @example false
                  */
                 webhooks?: boolean;

@@ -53,7 +53,8 @@ const TestOutcome = ({ sent }: { sent?: Tested }) => (
 )
 
 /**
- * The source addresses of webhooks, for the receiver's firewall. Renders nothing if they are not configured.
+ * The IP addresses from which webhooks are sent, for the receiver's firewall. Renders nothing if they are not
+ * configured.
  */
 const Sources = () => {
   const [addresses, setAddresses] = useState<string[]>([])

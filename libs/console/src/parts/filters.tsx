@@ -9,7 +9,7 @@ export interface Filter {
   name: string
   label: string
   options?: [value: string, text: string][]
-  /** Whether the filter is a date and time: UTC in the address, local time in the field. */
+  /** Whether the filter is a date and time: UTC in the URL, local time in the field. */
   isMoment?: boolean
   /** The label of the option that selects no value. */
   none?: string
@@ -31,14 +31,14 @@ interface FiltersProps {
 }
 
 /**
- * A form for the filters in the address. A select takes effect at once. A text takes effect when the user
+ * A form for the filters in the page's URL. A select takes effect at once. A text takes effect when the user
  * submits the form.
  */
 export const Filters = ({ filters, errors = {} }: FiltersProps) => {
   const [query, changed] = useQuery()
   const [, navigate] = useLocation()
   const form = useRef<HTMLFormElement>(null)
-  // Sets the fields only when the address changes, so that a refresh keeps the user's input.
+  // Sets the fields only when the URL changes, so that a refresh keeps the user's input.
   useEffect(() => {
     for (const { name, isMoment } of filters) {
       const field = form.current!.elements.namedItem(name) as HTMLInputElement | HTMLSelectElement

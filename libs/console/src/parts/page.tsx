@@ -5,7 +5,7 @@ import { type Problem, renderProblem, type Scope } from '../api'
 import { signOut } from '../session'
 
 export interface PageProps {
-  /** The id in the address. */
+  /** The id in the page's URL. */
   id: string
   /** The scopes of the token. */
   scopes: Set<Scope>

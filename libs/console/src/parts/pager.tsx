@@ -1,8 +1,8 @@
 import { Link, useLocation, useSearch } from 'wouter-preact'
 
 /**
- * Returns the query parameters of the address, and a function that returns the address with changed
- * parameters. The new address has no cursor, because a cursor is valid only for unchanged parameters.
+ * Returns the query parameters of the page's URL, and a function that returns the URL with changed
+ * parameters. The new URL has no cursor, because a cursor is valid only for unchanged parameters.
  */
 export const useQuery = (): [URLSearchParams, (change: Record<string, string>) => string] => {
   const [path] = useLocation()
@@ -20,8 +20,8 @@ export const useQuery = (): [URLSearchParams, (change: Record<string, string>) =
 }
 
 /**
- * Links to the first and the next page of a list, with the cursor in the address. `next` is the `next_cursor`
- * of the current page. `names` are the texts of the links.
+ * Links to the first and the next page of a list, with the cursor in the URL. `next` is the `next_cursor` of
+ * the current page. `names` are the texts of the links.
  */
 export const Pager = ({
   next,

@@ -32,7 +32,7 @@ export const CaptureForm = Type.Object(
     ),
     title: Type.Optional(
       text(
-        'Title of the page. Names the lead if `name` is absent and the title is not a salutation such as `Mrs`. Otherwise the title becomes an attribute.',
+        'Title of the page or, in some forms, a salutation such as `Mrs`. If `name` is absent, a title that is not a salutation becomes the name of the lead. In all other cases, the title becomes an attribute.',
         'Kitchen windows',
         { maxLength: ANY_LENGTH },
       ),

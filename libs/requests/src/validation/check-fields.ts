@@ -62,8 +62,8 @@ const joinPath = (path: string, key: string): string => {
 }
 
 /**
- * Lists the fields at any depth, known or not, whose name or value contains a NUL or a lone surrogate.
- * Throws bad_request for a body that is nested too deeply.
+ * Lists the fields at any depth, known or not, whose name or value contains a NUL or a lone surrogate. Throws
+ * `bad_request` for a body that is nested too deeply.
  */
 export const listTextErrors = (fields: UncheckedFields): FieldErrors => {
   const refused = new Set<string>()

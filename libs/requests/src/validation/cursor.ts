@@ -17,8 +17,8 @@ export const decodeCursor = (cursor: string): string => {
 }
 
 /**
- * Returns the parts of a decoded cursor (`place`), which `pattern` captures. Throws invalid for the cursor of
- * another list, which does not match `pattern`.
+ * Returns the parts of a decoded cursor (`place`), which `pattern` captures. Throws `invalid` for the cursor
+ * of another list, which does not match `pattern`.
  */
 export const splitPlace = (place: string, pattern: RegExp): string[] => {
   const parts = pattern.exec(place)
@@ -28,7 +28,7 @@ export const splitPlace = (place: string, pattern: RegExp): string[] => {
 
 /**
  * Returns the id that a decoded cursor (`place`) consists of. Returns undefined if there is no cursor. Throws
- * invalid if `place` is not an id.
+ * `invalid` if `place` is not an id.
  */
 export const readPlaceId = (place: string | undefined): number | undefined =>
   place === undefined ? undefined : Number(splitPlace(place, /^([1-9]\d{0,14})$/)[0])

@@ -180,7 +180,8 @@ const findReason = (error: Error): string => (error.cause instanceof Error ? err
 
 /**
  * Migrates the database of a service to the newest schema. Retries `migrate`, because the service may start
- * before its database. Rejects at once with UnknownSchema. Also rejects when a drain starts.
+ * before its database. Does not retry after UnknownSchema, but rejects at once. Also rejects when a drain
+ * starts.
  */
 export const untilMigrated = (
   migrations: Migration[],

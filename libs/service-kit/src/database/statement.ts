@@ -81,7 +81,7 @@ export const columnsByName = <Row, Key extends keyof Row & string>(
   return Object.fromEntries(columns)
 }
 
-/** Returns the only row of a statement. Throws not_found if there is none. */
+/** Returns the only row of a statement. Throws `not_found` if there is none. */
 export const theRow = <Row>([row]: Row[], what: string): Row => {
   if (!row) throw new ServiceError('not_found', `There is no such ${what}.`)
   return row

@@ -23,14 +23,14 @@ const decodeMetadata = <Message>(bytes: Uint8Array | undefined, { decode }: Code
   }
 }
 
-/** Returns a part that a message must have. Throws bad_request if the part is missing. */
+/** Returns a part that a message must have. Throws `bad_request` if the part is missing. */
 export const requirePart = <Part>(part: Part | undefined, name: string): Part => {
   if (part === undefined) throw new ServiceError('bad_request', `The message has no ${name}.`)
   return part
 }
 
 /**
- * Returns the actor of a call. Returns undefined if an operator calls. Throws bad_request if the metadata
+ * Returns the actor of a call. Returns undefined if an operator calls. Throws `bad_request` if the metadata
  * cannot be decoded.
  */
 export const readActor = (metadata: Metadata): Actor | undefined => decodeMetadata(metadata.get(ACTOR), Actor)

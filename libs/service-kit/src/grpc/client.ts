@@ -238,7 +238,7 @@ const CHECK_LIMIT_MS = 500
 const CHECK_PAUSE_MS = 20
 
 /**
- * Connects to all addresses of a target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`). Balances calls
+ * Connects to all IP addresses of a target (`host:port`, `dns:///name:port`, `ipv4:a:1,b:2`). Balances calls
  * round robin. With `waits`, the connection is for calls that wait for seconds.
  */
 export const connectGrpc = (target: string, caller: Caller, { waits = false } = {}) => {
@@ -255,8 +255,8 @@ export const connectGrpc = (target: string, caller: Caller, { waits = false } = 
       }) as Client<Definition, UnaryOptions>,
     /**
      * Resolves if a copy of the service is ready. Asks repeatedly for up to 500 ms, because one copy may
-     * drain while others serve, and each call goes to the next copy. Throws unavailable if no copy was ready
-     * in time.
+     * drain while others serve, and each call goes to the next copy. Throws `unavailable` if no copy was
+     * ready in time.
      */
     check: async (): Promise<void> => {
       const until = Date.now() + CHECK_LIMIT_MS

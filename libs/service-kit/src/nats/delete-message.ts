@@ -22,7 +22,7 @@ export type DeleteMessage = (message: EventMessage) => Promise<void>
 /**
  * Returns a function that deletes the message of an event from the stream and overwrites its bytes. Does
  * nothing if the message is missing, or if `sequence` belongs to another event. The latter occurs after the
- * stream was lost, because its sequence numbers then start again. Throws unavailable if NATS is not
+ * stream was lost, because its sequence numbers then start again. Throws `unavailable` if NATS is not
  * connected.
  */
 export const createDeleteMessage =

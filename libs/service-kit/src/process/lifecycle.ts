@@ -8,15 +8,15 @@ const DRAIN_LIMIT_MS = 10_000
 const LAST_LINES_MS = 20
 
 /**
- * How long one address may take to accept a connection, in milliseconds. It is long enough for a lost SYN,
+ * How long one IP address may take to accept a connection, in milliseconds. It is long enough for a lost SYN,
  * which the kernel resends after 1 s.
  */
 export const ADDRESS_LIMIT_MS = 2000
 
 /**
- * Raises Node's time limit for connecting to one address, which is 250 ms by default. With Node's limit, a
+ * Raises Node's time limit for connecting to one IP address, which is 250 ms by default. With Node's limit, a
  * connection to a slow address fails if no other address works. For example, the only other address may be an
- * IPv6 address, while the host has no IPv6.
+ * IPv6 address, while this machine has no IPv6.
  */
 export const limitAddresses = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_LIMIT_MS)
 

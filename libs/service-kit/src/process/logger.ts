@@ -4,7 +4,7 @@ import { traceIds } from '../tracing/tracing'
 export type { Logger }
 
 // The fields of an error that are logged. Other fields may contain data: PostgreSQL's `detail` contains a
-// row, and a mail server's `response` contains an address.
+// row, and a mail server's `response` contains an e-mail address.
 const FIELDS = ['type', 'message', 'stack', 'code', 'syscall', 'table', 'column', 'constraint'] as const
 
 // Removes the value with which PostgreSQL ends some messages: invalid input syntax for type integer: "...".

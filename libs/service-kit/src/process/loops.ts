@@ -92,9 +92,10 @@ export const createLoops = (logger: Logger) => {
     signal,
     /**
      * Repeats `work` until the loops are stopped. After a round that returns true, the next round starts at
-     * once. After a round that returns 'pause' or fails, the next round starts after `pauseMs`. After rounds
-     * without work the pause doubles each time, up to `idleMs` (10 s by default) or about a minute. A number
-     * sets a constant pause. Even without a wake-up, the polling finds work that a crash left behind.
+     * once. After a round that returns 'pause' or fails, the next round starts after `pauseMs`. After each
+     * round that returns false, the pause doubles, up to `idleMs` (default 10 s). If `idleMs` is longer than
+     * a minute, the limit is about a minute. If `pauses` is a number, all pauses last this number of
+     * milliseconds. Even without a wake-up, the polling finds work that a crash left behind.
      *
      * Returns the function to call after new work for the loop was committed. That function starts a round at
      * once, but not within `pauseMs` of the previous round.

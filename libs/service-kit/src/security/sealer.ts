@@ -59,7 +59,7 @@ export const createSealer = (keys: readonly Buffer[]) => {
       return Buffer.concat([prefix, iv, cipher.getAuthTag(), ...sealed])
     },
     /**
-     * Decrypts a value. Throws internal if the key is unknown, the context differs, or the value was
+     * Decrypts a value. Throws `internal` if the key is unknown, the context differs, or the value was
      * changed.
      */
     open: (sealed: Uint8Array, context: string): Buffer => {

@@ -44,7 +44,7 @@ export type Tls = Watched<{
   cert: string
   key: string
   ca: string
-  /** The name that the certificates of servers must have, instead of the host name in their address. */
+  /** The name that the certificates of servers must have, instead of the host name in their URL. */
   servername?: string
 }>
 

@@ -19,7 +19,7 @@ const ITEMS = `
   FROM quote_items i JOIN images m ON m.account_id = i.account_id AND m.id = i.image_id
   WHERE i.account_id = q.account_id AND i.quote_id = q.id`
 
-/** Selects a lead with its quotes. $1 account, $2 reference, $3 the prefix of image addresses. */
+/** Selects a lead with its quotes. $1 account, $2 reference, $3 the base URL of images. */
 export const SELECT_LEAD = `
   SELECT ${LEAD}, l.customer_id AS c_id, l.first_name, l.last_name, l.company_name, l.email, l.phone, l.phone_link,
     l.mobile, l.mobile_link, l.address_1, l.address_2, l.city, l.county, l.postcode AS c_postcode, l.avatar_url,

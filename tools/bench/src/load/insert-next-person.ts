@@ -5,7 +5,7 @@ export const DIGITS = '00000000'
 let people = 0
 
 /**
- * Replaces the placeholders of a body with a person that no earlier body had: LETTERS in the last name and in
+ * Replaces the placeholders of a body, so that each body has a new person: LETTERS in the last name and in
  * the e-mail address, and DIGITS in the telephone number. A lead of a known person would cause a second
  * event, `lead.duplicate_suspected`.
  */

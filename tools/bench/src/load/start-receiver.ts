@@ -7,7 +7,7 @@ export type Arrivals = [reference: string, at: number][]
 
 export interface Receiver {
   port: number
-  /** Requests to this address always get the response 200. */
+  /** Requests to this URL always get the response 200. */
   url: string
   /** The port of a second listener, which refuses connections while the receiver is broken. */
   refusingPort: number

@@ -7,7 +7,10 @@ import { sumValues } from '../measure/statistics'
 import { buildCreate, buildGet, buildRetrieveRequests } from './requests'
 import { buildAttach } from './upload'
 
-/** Measures the resident memory of the services before the first load, and its peak so far. */
+/**
+ * Measures two figures: the resident memory of the idle services, sampled before the first load, and their
+ * peak up to now, under all loads of the run.
+ */
 export const measureMemory = async (context: Context): Promise<void> => {
   const { stack, leads, options, report } = context
   const { port } = stack

@@ -3,8 +3,8 @@ import type { Context } from '../context'
 import { buildDelete, sendRequest } from './requests'
 
 /**
- * Runs `work` while each account has one more endpoint. By default the endpoint has the address of the
- * receiver. Deletes the endpoints afterwards, which cancels their pending deliveries.
+ * Runs `work` while each account has one more endpoint. By default the endpoint has the URL of the receiver.
+ * Deletes the endpoints afterwards, which cancels their pending deliveries.
  */
 export const withEndpoints = async <T>(
   { stack, webhooks, receiver }: Context,

@@ -15,7 +15,7 @@ const SECRET = `${MARK}-secret-of-16-bytes`
 // Leads with this name violate a database constraint that the service does not know.
 const REFUSED = `${MARK} refused`
 
-/** Starts a mail server that rejects every recipient and repeats the address in its response. */
+/** Starts a mail server that rejects every recipient and repeats the e-mail address in its response. */
 const startRefusingMailServer = () =>
   new Promise<Server>((resolve) => {
     const server = createServer((socket) => {

@@ -1,4 +1,4 @@
-/** A piece of JSON that no JavaScript value can represent, such as a number that is too large. */
+/** A piece of JSON that cannot be a JavaScript value, such as a number that is too large. */
 export type RawJson = { readonly rawJson: string }
 
 export const rawJson = (text: string): RawJson => ({ rawJson: text })

@@ -22,7 +22,10 @@ const NEEDED = [
 // biome-ignore lint/suspicious/noExplicitAny: manifests have no types here
 export type Manifest = any
 
-/** Returns helm's options for a size with all required values, except those that start with `without`. */
+/**
+ * Returns helm's options for a size, with all required values. Leaves out the values whose names start with
+ * `without`. No name starts with the default `-`.
+ */
 export const buildOptions = (size: string, without = '-'): string[] => [
   '-f',
   join(CHART, `values-${size}.yaml`),

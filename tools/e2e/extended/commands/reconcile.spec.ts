@@ -383,8 +383,9 @@ describe('an open delivery that will not be attempted is listed', () => {
       id,
       `claim = 1, claimed_until = now() + interval '70 seconds', next_attempt_at = now() - interval '3 minutes'`,
     )
-    // A claim lasts 14 seconds. Workers honour any claim that ends within 74 seconds, so no worker attempts
-    // this delivery. The delivery is not overdue yet, because its endpoint was changed recently.
+    // Workers claim a delivery for 14 seconds, but honour any claim that ends within 74 seconds. This claim
+    // ends in 70 seconds, so no worker attempts this delivery. The delivery is not overdue yet, because its
+    // endpoint was changed recently.
     await account.expectClean()
     await webhooksSql(`UPDATE endpoints SET updated_at = now() - interval '1 hour'`)
     const { unexplained, code } = await account.reconcile()

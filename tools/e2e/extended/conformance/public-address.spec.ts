@@ -46,7 +46,7 @@ const sendForm = async (headers: Record<string, string>) => {
 }
 
 /**
- * Sends requests with these headers. Returns the addresses of the API in all resulting events, stored
+ * Sends requests with these headers. Returns the base URLs of the API in all resulting events, stored
  * responses, exports and links.
  */
 const findLinks = async (headers: Record<string, string>) => {

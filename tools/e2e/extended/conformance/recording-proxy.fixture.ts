@@ -6,7 +6,8 @@ export type Seen = { method: string; path: string; status: number }
 export type RecordingProxy = { url: string; seen: Seen[]; stop(): Promise<void> }
 
 /**
- * Starts a proxy that forwards requests to an address. Records each request and the status of its response.
+ * Starts a proxy that forwards requests to the URL `target`. Records each request and the status of its
+ * response.
  */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const seen: Seen[] = []

@@ -20,8 +20,9 @@ if (!chromium) {
   console.warn('SKIPPED: the specs of pages. No Chromium was found: set CHROMIUM_BIN, or put it on PATH.')
 }
 
-// Returns the elements beyond the right edge of the screen. The reference clips such elements in its shadow
-// roots, so the width of the page would not reveal them. Skips code and tables, which scroll separately.
+// Returns the elements beyond the right edge of the screen. The API reference page clips such elements in its
+// shadow roots, so the width of the page would not reveal them. Skips code and tables, which scroll
+// separately.
 const BEYOND_THE_EDGE = `(function beyond(root) {
   return [...root.querySelectorAll('*:not(pre *, .scroll *)')].flatMap((element) => [
     ...(element.getBoundingClientRect().right > innerWidth + 1 ? [element.outerHTML.slice(0, 200)] : []),

@@ -24,7 +24,7 @@ suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) =>
   let tenant: Tenant
   let tab: Tab
   let page: Page
-  /** The address at which the reader opens the reference. */
+  /** The base URL at which the reader opens the reference. */
   let base: string
 
   beforeEach(async () => {

@@ -20,7 +20,7 @@ export type Load = {
   moves(count: number): Promise<void>
   /** Waits for another failure. */
   suffers(): Promise<void>
-  /** Sends further requests to these addresses only, as a load balancer does with ready gateways. */
+  /** Sends further requests to these base URLs only, as a load balancer does with ready gateways. */
   use(bases: string[]): void
   stop(): Promise<void>
 }

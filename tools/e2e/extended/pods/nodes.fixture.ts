@@ -6,12 +6,12 @@ import type { Cluster } from '../cluster/cluster.fixture'
 /** The folder that `tools/e2e/run-pods.sh` prepares, with a registry of images. */
 export const FOLDER = process.env['LEADWIRE_PODS'] ?? ''
 
-// tools/e2e/run-pods.sh assigns all addresses of 10.0.0.0/24 and 203.0.113.0/24 to the machine.
+// tools/e2e/run-pods.sh assigns all IP addresses of 10.0.0.0/24 and 203.0.113.0/24 to the machine.
 const NAME_SERVER = '10.0.0.10'
-/** The address at which pods reach servers on loopback. */
+/** The IP address at which pods reach servers on loopback. */
 export const LOOPBACK = '10.0.0.20'
 export const RECEIVER = '10.0.0.30'
-/** A public address, which stands for the internet. */
+/** A public IP address, which stands for the internet. */
 export const OUTSIDE = '203.0.113.1'
 
 /**

@@ -80,7 +80,7 @@ test('internal addresses are blocked when an attempt starts; an allowed one gets
     const blocked: (readonly [string, number])[] = []
     for (const host of INSIDE) {
       const [url, id] = [`http://${host}:${port}/`, await endpoint()]
-      // Simulates a host name that has moved to an internal address since the endpoint was created.
+      // Simulates a host name that has moved to an internal IP address since the endpoint was created.
       await database.query('UPDATE endpoints SET url = $1 WHERE id = $2', [url, id])
       blocked.push([url, id])
     }

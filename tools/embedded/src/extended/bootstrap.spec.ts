@@ -309,9 +309,9 @@ describe('a user without write access to the clone', () => {
   })
 })
 
-// Without a checksum, npm installs whatever a registry sends. An address at npmjs.org works for everybody,
-// because npm replaces the host npmjs.org with the host of the user's registry. The private registry of the
-// person who made the lock file may be out of reach for others.
+// Without a checksum, npm installs whatever a registry sends. A URL at npmjs.org works for everybody, because
+// npm replaces the host npmjs.org with the host of the user's registry. The private registry of the person
+// who made the lock file may be out of reach for others.
 test.each([
   'package-lock.json',
   'tools/e2e/generated-clients/package-lock.json',

@@ -32,8 +32,8 @@ export type ObjectStore = {
 }
 
 /**
- * Returns the address and the keys of a MinIO of this stack. The keys are not secret, because MinIO listens
- * only on loopback.
+ * Returns the URL and the keys of a MinIO of this stack. The keys are not secret, because MinIO listens only
+ * on loopback.
  */
 export function minioStore(port: number, tls?: MinioTls | undefined): ObjectStore {
   return {

@@ -23,7 +23,7 @@ import { ensureSecret } from './secret-file'
 import { s3Settings } from './services'
 import type { StackOptions } from './stack-options'
 
-/** The addresses of the servers. */
+/** The URLs of the servers. */
 export type Servers = {
   postgres: string
   nats: string

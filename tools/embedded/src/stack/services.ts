@@ -18,13 +18,13 @@ export type ServicePlan = {
   /** `gateway`, `gateway-2` … */
   name: string
   service: ServiceName
-  /** The address of the gateway's REST interface. null for other services. */
+  /** The base URL of the gateway's REST interface. null for other services. */
   base: string | null
   /** The gRPC address as `host:port`. null for the gateway and files-service. */
   grpc: string | null
-  /** The address of files-service's HTTP interface. null for other services. */
+  /** The base URL of files-service's HTTP interface. null for other services. */
   http: string | null
-  /** The base address of /healthz, /readyz and /metrics. */
+  /** The base URL of /healthz, /readyz and /metrics. */
   health: string
   env: NodeJS.ProcessEnv
 }
@@ -124,15 +124,13 @@ export function tlsSettings({ certFile, keyFile, caFile }: ServicesTls) {
   }
 }
 
-/** Returns the address of a server for clients on this machine, without a trailing slash. */
+/** Returns the base URL of a server for clients on this machine, without a trailing slash. */
 export function baseUrl({ host, port }: { host: string; port: number }, scheme = 'http'): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
   return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/**
- * Returns the address in events and links: the user's PUBLIC_URL, or else the address of the first gateway.
- */
+/** Returns the base URL in events and links: the user's PUBLIC_URL, or else the URL of the first gateway. */
 export function findPublicUrl(env: NodeJS.ProcessEnv, gateway: { host: string; port: number }): string {
   return readRelatedSetting(env, 'PUBLIC_URL') || baseUrl(gateway)
 }

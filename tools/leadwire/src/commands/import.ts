@@ -121,7 +121,7 @@ export const addImport = (program: Command): void => {
         'encoding of a file without a byte order mark, such as windows-1252 or utf-16le',
       ).default('utf-8'),
     )
-    .option('--webhooks', 'send Lead Created for each lead', false)
+    .option('--webhooks', 'send lead.created or lead.updated for each lead', false)
     .option('--watch <id>', 'watch an earlier import', parseId)
     .option('--failed <file>', 'write the failed rows to this file, for correction and another import')
     .option('--json', 'print JSON', false)

@@ -22,7 +22,7 @@ export const addAction = <Options extends object>(
     const connection = connect(targets)
     try {
       const result = await work(connection, options)
-      // An empty list may mean that the account does not exist. Throws not_found in this case.
+      // An empty list may mean that the account does not exist. Throws `not_found` in this case.
       if (Array.isArray(result) && result.length === 0 && options.account !== undefined)
         await requireAccount(connection, options.account)
       process.stdout.write(`${typeof result === 'string' ? result : render(result, options)}\n`)
@@ -36,7 +36,7 @@ export const addAction = <Options extends object>(
   })
 
 /**
- * Returns an account, or throws not_found. Commands that call webhook-service need this check, because
+ * Returns an account, or throws `not_found`. Commands that call webhook-service need this check, because
  * webhook-service has no accounts.
  */
 export const requireAccount = async ({ accounts }: Connection, accountId: number): Promise<Account> =>
@@ -73,7 +73,7 @@ export const parseId = (text: string): number => {
 /** Parses a list whose items are separated by commas. */
 export const parseList = (text: string): string[] => text.split(',').map((item) => item.trim())
 
-/** Adds the options for the address of the API and a token. */
+/** Adds the options for the base URL of the API and a token. */
 export const addApiOptions = (command: Command): Command =>
   command
     .option('--url <url>', 'address of Leadwire (LEADWIRE_URL; default: the stack of npm start)')

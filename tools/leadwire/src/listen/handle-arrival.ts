@@ -8,8 +8,8 @@ export interface HandlerOptions {
 }
 
 /**
- * Verifies and prints a webhook, and forwards it to `forwardTo` if this address is given. Resolves to false
- * if the webhook could not be forwarded or the response was not 2xx. Otherwise resolves to true.
+ * Verifies and prints a webhook, and forwards it to `forwardTo` if this URL is given. Resolves to false if
+ * the webhook could not be forwarded or the response was not 2xx. Otherwise resolves to true.
  */
 export const handleArrival = async (
   arrival: Arrival,

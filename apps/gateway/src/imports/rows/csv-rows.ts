@@ -131,7 +131,7 @@ const PROPERTIES: Record<string, TSchema> = IMPORT_FIELDS
 
 /**
  * Returns the value of a cell in the type of its field. Returns undefined for an unreadable integer or
- * boolean. Throws invalid for malformed JSON.
+ * boolean. Throws `invalid` for malformed JSON.
  */
 const readCell = (field: string, cell: string): unknown => {
   const { type } = PROPERTIES[field]!
@@ -154,7 +154,7 @@ const cellError = (field: string, cell: string): string => {
   return `The ${labelField(field)} ${rule} The cell has "${shown}".`
 }
 
-/** Returns the fields of a row. Marks the fields as a form, because CSV has only text. Throws invalid. */
+/** Returns the fields of a row. Marks the fields as a form, because CSV has only text. Throws `invalid`. */
 const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
   if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
     throw new ServiceError(
@@ -224,8 +224,9 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Yields the rows of a CSV file whose bytes start at `position`. At position 0, first reads the header,
- * writes the header to `header`, and adds the unknown columns to `ignored`. Throws UnreadableFile.
+ * Yields the rows of a CSV file from `position` on. `bytes` is the part of the file that starts at
+ * `position`. At position 0, first reads the header, writes the header to `header`, and adds the unknown
+ * columns to `ignored`. Throws UnreadableFile.
  */
 export async function* csvRows(
   bytes: Readable,

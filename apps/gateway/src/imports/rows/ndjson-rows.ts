@@ -13,8 +13,8 @@ const WHITE_SPACE = Buffer.from(' \t\r')
 const isBlank = (line: Buffer) => line.every((byte) => WHITE_SPACE.includes(byte))
 
 /**
- * Yields the lines of a file whose bytes start at `position`. Skips blank lines. `end` is the position after
- * the line.
+ * Yields the lines of an NDJSON file from `position` on. `bytes` is the part of the file that starts at
+ * `position`. Skips blank lines. `end` is the position in the file after the line.
  */
 async function* readLines(bytes: Readable, position: number): AsyncGenerator<{ line: Buffer; end: number }> {
   let end = position
@@ -63,8 +63,8 @@ const refuseOther = (line: Buffer): void => {
 }
 
 /**
- * Yields the rows of an NDJSON file whose bytes start at `position`. Reading a row adds its unknown keys to
- * `ignored`. Throws UnreadableFile.
+ * Yields the rows of an NDJSON file from `position` on. `bytes` is the part of the file that starts at
+ * `position`. Reading a row adds its unknown keys to `ignored`. Throws UnreadableFile.
  */
 export async function* ndjsonRows(
   bytes: Readable,

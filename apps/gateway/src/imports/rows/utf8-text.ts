@@ -67,7 +67,7 @@ const readValid = ({ decode }: Decoder, bytes: Buffer): { text: string; size: nu
 
 /**
  * Converts a text to UTF-8 as the text arrives, and removes its byte order mark. The mark decides the
- * encoding of the text. Without a mark, `charset` decides. Throws invalid with the line and column of the
+ * encoding of the text. Without a mark, `charset` decides. Throws `invalid` with the line and column of the
  * first invalid byte.
  */
 export async function* utf8Text(chunks: AsyncIterable<Buffer>, charset = 'utf-8'): AsyncGenerator<Buffer> {

@@ -45,9 +45,9 @@ const USERS = `
     removed_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
 
-    -- The calendar of the user has a secret address, of which only the hash is stored. calendar_token_id is
-    -- the token that created the address. This column is no foreign key, because each check of the key would
-    -- lock the row of the token.
+    -- The calendar of the user has a secret URL, of which only the hash is stored. calendar_token_id is the
+    -- token that created the URL. This column is no foreign key, because each check of the key would lock the
+    -- row of the token.
     calendar_hash bytea,
     calendar_created_at timestamptz,
     calendar_expires_at timestamptz,

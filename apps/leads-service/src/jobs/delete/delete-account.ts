@@ -19,7 +19,7 @@ const DELETION = rowMapper(AccountDeletion, 'account_deletions')
 const SELECT = `SELECT ${DELETION.columns} FROM account_deletions WHERE account_id = $1`
 
 /**
- * Returns the progress of an account's deletion, also after the account is gone. Throws not_found if no
+ * Returns the progress of an account's deletion, also after the account is gone. Throws `not_found` if no
  * deletion was requested.
  */
 export const retrieveAccountDeletion: Operation<'retrieveAccountDeletion'> = async (deps, { accountId }) => {
@@ -30,8 +30,8 @@ export const retrieveAccountDeletion: Operation<'retrieveAccountDeletion'> = asy
 
 /**
  * Suspends an account permanently, and starts the job that removes all its data (`run-account-deletions.ts`).
- * Repeating the call returns the progress of the job. Throws not_found if there is no such account. Throws
- * invalid if `name` is not the name of the account.
+ * Repeating the call returns the progress of the job. Throws `not_found` if there is no such account. Throws
+ * `invalid` if `name` is not the name of the account.
  */
 export const deleteAccount: Operation<'deleteAccount'> = (deps, { accountId, name }) =>
   deps.database.transaction(async (tx) => {

@@ -166,8 +166,8 @@ const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, d
 
 /**
  * Erases the personal data of a lead. The data in this database is erased at once, all other data by a job
- * (`run-erasures.ts`). Number, reference, status, value and times stay. Returns the receipt, also if the
- * lead was erased before. Throws not_found.
+ * (`run-erasures.ts`). Number, reference, status, value and times stay. Returns the receipt, also if the lead
+ * was erased before. Throws `not_found`.
  */
 export const eraseLead: Operation<'eraseLead'> = async (deps, request) => {
   const { accountId } = request

@@ -70,7 +70,7 @@ const findReceivers = async (
 }
 
 /**
- * Returns the receipt of a lead's erasure. Throws not_found if there is no such lead, or if its erasure was
+ * Returns the receipt of a lead's erasure. Throws `not_found` if there is no such lead, or if its erasure was
  * never requested.
  */
 export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { accountId, reference }) => {

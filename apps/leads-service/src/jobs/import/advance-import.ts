@@ -119,7 +119,8 @@ const advance = async (
 /**
  * Processes the next rows of an import: writes their leads, records the errors of refused rows, and moves the
  * import's position. One transaction does all this, so a crash neither repeats nor loses a row. If the import
- * is without webhooks, no events are written or published. Throws conflict if another process has the claim.
+ * is without webhooks, no events are written or published. Throws `conflict` if another process has the
+ * claim.
  */
 export const advanceImport = async (
   deps: WriteLeadsDeps,

@@ -107,7 +107,7 @@ const NAMES = Object.keys(STAGES)
 
 /**
  * Checks a batch, and stores the findings. The caller passes the cursor of each response in the next call.
- * The check is finished when a response has no cursor. Throws unavailable while webhook-service is
+ * The check is finished when a response has no cursor. Throws `unavailable` while webhook-service is
  * unavailable.
  */
 export const reconcile = async (

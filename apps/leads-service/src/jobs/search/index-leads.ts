@@ -67,7 +67,7 @@ export const indexLeads = async (
 // The maximum number of rounds of `catchUp`. These rounds index 20,000 leads, which takes a few seconds.
 const CATCH_UP = 20_000 / BATCH
 
-/** Indexes all remaining leads of an account. Throws unavailable if more than 20,000 leads remain. */
+/** Indexes all remaining leads of an account. Throws `unavailable` if more than 20,000 leads remain. */
 export const catchUp = async (deps: IndexDeps, accountId: number): Promise<void> => {
   for (let round = 0; round < CATCH_UP; round += 1)
     if ((await indexLeads(deps, accountId, { skip: false })) === 'done') return

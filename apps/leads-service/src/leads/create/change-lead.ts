@@ -110,8 +110,8 @@ interface Change {
 }
 
 /**
- * Returns the stored values of the fields that no request can set, such as the address. A lead that is built
- * from a request has null in these fields.
+ * Returns the stored values of the fields that no request can set, such as the IP address. A lead that is
+ * built from a request has null in these fields.
  */
 const keepUnsettable = <Part extends object>(built: Part, before: Part): Partial<Part> => {
   const kept = Object.entries(before).filter(([name]) => {

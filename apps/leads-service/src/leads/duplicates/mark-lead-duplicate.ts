@@ -33,8 +33,8 @@ interface LinkedLead {
 const refused = (message: string) => ServiceError.invalid({ reference: [message] })
 
 /**
- * Throws invalid if a lead cannot be marked as a duplicate of `original`. There are no cycles, because a lead
- * that is itself a duplicate is refused as an original.
+ * Throws `invalid` if a lead cannot be marked as a duplicate of `original`. There are no cycles, because a
+ * lead that is itself a duplicate is refused as an original.
  */
 const checkOriginal = (lead: LinkedLead, original: LinkedLead | undefined) => {
   if (!original || original.erased) throw refused('The selected reference is invalid.')
@@ -55,8 +55,8 @@ const chooseStatuses = ({ status, linked, statusBefore }: LinkedLead, original: 
 /**
  * Marks a lead as a duplicate of another lead of its account, or removes the mark. Removing the mark restores
  * the status that the lead had before it was marked. A status that was changed after the marking stays.
- * Either request raises the version, and records history and event, as Update Lead does. Throws not_found,
- * lead_erased and invalid.
+ * Either request raises the version, and records history and event, as Update Lead does. Throws `not_found`,
+ * `lead_erased` and `invalid`.
  */
 export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request) =>
   recordingTransaction(deps, async (tx) => {

@@ -7,8 +7,8 @@ const select = statement<MatchColumns & { erased: boolean }>('lead-match')`
   SELECT l.erased_at IS NOT NULL AS erased, ${MATCH} FROM leads l WHERE l.reference = $2 AND l.account_id = $1`
 
 /**
- * Retrieves the current values of a lead that the filters of webhook endpoints compare. Throws not_found and
- * lead_erased.
+ * Retrieves the current values of a lead that the filters of webhook endpoints compare. Throws `not_found`
+ * and `lead_erased`.
  */
 export const retrieveLeadMatch: Operation<'retrieveLeadMatch'> = async ({ database }, request) => ({
   match: readMatch(await requireUnerased(database, select, request)),

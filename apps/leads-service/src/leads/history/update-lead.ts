@@ -73,7 +73,7 @@ export const writeUpdate = async (
 }
 
 /**
- * Updates the given fields of a lead (the lead API, section Update Lead). Throws precondition_failed if
+ * Updates the given fields of a lead (the lead API, section Update Lead). Throws `precondition_failed` if
  * `ifMatch` does not name the lead's version.
  */
 export const updateLead: Operation<'updateLead'> = (deps, request) =>

@@ -17,7 +17,7 @@ export const SETTINGS = [
   'SET LOCAL enable_bitmapscan = off',
 ]
 
-/** Throws invalid for a search with no words, or with too many words. Each word costs an index scan. */
+/** Throws `invalid` for a search with no words, or with too many words. Each word costs an index scan. */
 export const checkSearch = ({ q }: LeadFilters): void => {
   if (q === undefined) return
   const { length } = searchWords(q)

@@ -108,7 +108,7 @@ const changedInTime = ({ filters, horizon }: Scan, at: At): string[] => {
  * - attribute: reads the leads that have an attribute, in the order of numbers. Used if the attribute has
  *   more than READ_LIMIT rows.
  * - test: reads test leads, in the order of numbers. Their index is smaller than all others.
- * - equality: reads the leads that have a value, in the order of numbers.
+ * - equality: reads the leads whose column has the value of a filter, in the order of numbers.
  * - number: reads leads in the order of numbers.
  */
 type Reading =
@@ -144,10 +144,11 @@ const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
 }
 
 /**
- * Returns the condition that a lead has a value, and a number in a range. Only the column's own index has the
- * order of these pairs, so PostgreSQL must use this index. With a plain equality, PostgreSQL could use any
- * index in the order of numbers. PostgreSQL did so in an account of 10^7 leads, nearly all of which had
- * another value. The statement read past all these leads: first it took 8 s, and later it timed out.
+ * Returns the condition that `column` equals `value` and that the lead's number is in a range. Compares the
+ * column and the number as a pair: only the column's own index has the order of this pair, so PostgreSQL must
+ * use this index. With a plain equality, PostgreSQL could use any index in the order of numbers. PostgreSQL
+ * did so in an account of 10^7 leads, nearly all of which had another value. The statement read past all
+ * these leads: first it took 8 s, and later it timed out.
  */
 const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
   const key = at(value)

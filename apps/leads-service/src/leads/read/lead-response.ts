@@ -2,8 +2,8 @@ import { type IfMatch, type Lead, type LeadResult, leadDetailsJson, leadItemJson
 import { ServiceError, toRpcStatus } from '@leadwire/service-kit'
 
 /**
- * The settings for the JSON of leads: the address of images, without a trailing slash, and the number of
- * the format that belongs to this address (`leadJsonFormat`).
+ * The settings for the JSON of leads: the base URL of images, without a trailing slash, and the number of the
+ * JSON format (`leadJsonFormat`), which depends on this URL.
  */
 export interface JsonSettings {
   assetsUrl: string
@@ -36,8 +36,8 @@ export const leadBody = (json: LeadJson): Buffer => Buffer.from(`{"data":${whole
 
 /**
  * Returns the entity tag of a lead's public JSON (RFC 9110, 8.8.3). The tag is strong: leads.version rises
- * with every change of the lead, and `format` differs if another release or another address of images changes
- * the JSON.
+ * with every change of the lead, and `format` changes whenever a new release, or a new base URL of images
+ * (ASSETS_URL), changes the JSON.
  */
 export const leadEtag = (version: number, format: number): string => `"${version}-${format >>> 0}"`
 
@@ -45,8 +45,9 @@ const isOfVersion = (etag: string, version: number): boolean =>
   etag === '*' || /^"(\d+)-\d+"$/.exec(etag)?.[1] === String(version)
 
 /**
- * Returns an error if no tag of If-Match names the lead's version. Ignores the format in the tags. If there
- * is no lead, `version` is undefined, and no tag matches.
+ * Returns an error if no tag of If-Match names the lead's version. Compares only the version in a tag, not
+ * the number of the JSON format that the tag also contains. If there is no lead, `version` is undefined, and
+ * no tag matches.
  */
 export const matchError = (
   ifMatch: IfMatch | undefined,

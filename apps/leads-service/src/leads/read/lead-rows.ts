@@ -30,8 +30,8 @@ export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.externa
 type Find<Found> = (db: Transaction, ...values: unknown[]) => Promise<Found[]>
 
 /**
- * Finds the row of a lead with a statement whose parameters are the account, the reference and `more`.
- * Throws not_found.
+ * Finds the row of a lead with a statement whose parameters are the account, the reference and `more`. Throws
+ * `not_found`.
  */
 export const requireLead = async <Found>(
   db: Transaction,
@@ -44,7 +44,9 @@ export const requireLead = async <Found>(
   return found
 }
 
-/** Finds the row of a lead that is not erased, as `requireLead` does. Throws not_found and lead_erased. */
+/**
+ * Finds the row of a lead that is not erased, as `requireLead` does. Throws `not_found` and `lead_erased`.
+ */
 export const requireUnerased = async <Found extends { erased: boolean }>(
   ...asked: Parameters<typeof requireLead<Found>>
 ): Promise<Found> => {

@@ -204,8 +204,8 @@ const appendNewEvents = async (database: Database, options: AppendOptions) => {
  * never assigned again.
  *
  * The transaction also creates the deliveries of accounts with few endpoints, if no event of the account
- * waits in the fan-out queue. All other events enter the queue. New deliveries are created already claimed
- * within `limits`.
+ * waits in the fan-out queue. All other events enter the queue. Up to `limits`, this process claims the new
+ * deliveries when it creates them. Further deliveries are created without a claim.
  *
  * Locks endpoints, then counters, then events, each in the order of their ids. Rejects if an endpoint stays
  * locked (`isTimedOut`), or if PostgreSQL refuses a value of an event (`isRefusedValue`).

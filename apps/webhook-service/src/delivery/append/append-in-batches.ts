@@ -50,7 +50,7 @@ export const createAppend = (options: {
   /** A database whose commits wait for the disk. */
   database: Database
   clock: Clock
-  /** Returns how many new deliveries of these accounts may be created already claimed. */
+  /** Returns how many new deliveries of these accounts this process may claim when it creates them. */
   findClaimLimits: (accountIds: Set<number>) => ClaimLimits
   /** Called after each commit. */
   onAppended: (appended: Appended) => void

@@ -61,8 +61,8 @@ const ensureConsumer = async ({ nats, subject, name, replicas }: ConsumerOptions
 
 /**
  * Passes every message of a subject to `take`. Creates the stream and the consumer, and creates them again
- * after NATS has lost them. `check` rejects until the stream and the consumer were created, and after they
- * could not be created again.
+ * after NATS has lost them. `check` rejects before the stream and the consumer are first created. It also
+ * rejects after NATS has lost them and creating them again has failed.
  */
 export const consumeEvents = (options: ConsumerOptions) => {
   const { name, take } = options

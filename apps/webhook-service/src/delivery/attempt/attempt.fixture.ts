@@ -9,7 +9,7 @@ import { createResolver, knownAddresses, limitResolution } from '../../egress/re
 import { sealSecrets } from '../../endpoints/secrets/sealed-secrets'
 import { makeAttempt } from './make-attempt'
 
-/** Returns the addresses of a host. */
+/** Returns the IP addresses of a host. */
 export type Resolve = (host: string) => Promise<string[]>
 
 interface AttemptOptions {

@@ -16,9 +16,9 @@ const SHARE = 1 / 4
 /** The part of all attempt starts that is reserved for failing endpoints. */
 const FAILING_SHARE = 1 / 4
 /**
- * The limits of slow attempts in flight at all endpoints together, as multiples of the number of slots. Each
- * limit is for endpoints of one pace: when slow attempts reach the limit, no attempt starts at these
- * endpoints. The pace of an endpoint is unknown until its first attempt has ended or is slow.
+ * Limits for the number of slow attempts in flight, counted over all endpoints. Each pace has its own limit,
+ * as a multiple of the number of slots. While the number has reached the limit of a pace, no attempt starts
+ * at endpoints of this pace. The pace of an endpoint is unknown until its first attempt has ended or is slow.
  */
 const SLOW_PER_SLOT = { quick: Number.POSITIVE_INFINITY, unknown: 8, slow: 4 }
 

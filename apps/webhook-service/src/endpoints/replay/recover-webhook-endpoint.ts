@@ -42,7 +42,7 @@ const insert = statement('insert-recovery')`
 /**
  * Requests one manual attempt for each existing delivery in `state` that was created after `since`.
  * `runReplay` enqueues the attempts. Returns how many such deliveries are among the newest 10,000 of each
- * status. Throws not_found. Throws conflict if the endpoint is disabled.
+ * status. Throws `not_found`. Throws `conflict` if the endpoint is disabled.
  */
 export const recoverWebhookEndpoint: Operation<'recoverWebhookEndpoint'> = async (
   { database, actor, wake, claimMs },

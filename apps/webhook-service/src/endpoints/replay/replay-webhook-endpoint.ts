@@ -59,8 +59,8 @@ export const findNumberRange = async (
 
 /**
  * Requests a replay of a range of the log, or with `dryRun` only a count of its events. `runReplay` does the
- * work. Throws not_found. Throws conflict if the endpoint is disabled, or if another replay of the endpoint
- * is running.
+ * work. Throws `not_found`. Throws `conflict` if the endpoint is disabled, or if another replay of the
+ * endpoint is running.
  */
 export const replayWebhookEndpoint: Operation<'replayWebhookEndpoint'> = async (
   { database, actor, wake },

@@ -26,7 +26,7 @@ const STATUSES: Record<string, string[]> = {
 }
 
 /**
- * Returns the statuses of deliveries for the `state` of a request. Throws bad_request for an unknown state.
+ * Returns the statuses of deliveries for the `state` of a request. Throws `bad_request` for an unknown state.
  */
 export const findStatuses = (state: string): string[] => requirePart(STATUSES[state], 'known state')
 
@@ -65,14 +65,14 @@ const findReplay = async (
   { accountId, endpointId, replayId }: RetrieveReplayRequest,
 ) => theRow(await find(database, accountId, endpointId, replayId), 'replay')
 
-/** Returns a replay. Throws not_found. */
+/** Returns a replay. Throws `not_found`. */
 export const retrieveReplay: Operation<'retrieveReplay'> = async ({ database }, key) => ({
   replay: Replay.fromPartial(await findReplay(database, key)),
 })
 
 /**
  * Cancels a running replay. A replay that has ended stays as it is. Attempts that the replay has already
- * enqueued are still made. Throws not_found.
+ * enqueued are still made. Throws `not_found`.
  */
 export const cancelReplay: Operation<'cancelReplay'> = ({ database, actor }, key) =>
   database.transaction(async (tx) => {

@@ -4,7 +4,7 @@ import { lockSecrets, saveSecrets } from './store-secrets'
 
 /**
  * Returns the values of headers by name. A header without a value gets its value from `known`, whose names
- * may differ in case. Throws invalid if a header has no value, or is listed twice.
+ * may differ in case. Throws `invalid` if a header has no value, or is listed twice.
  */
 export const mergeHeaders = (
   headers: EndpointHeader[],
@@ -24,7 +24,7 @@ export const mergeHeaders = (
   return values
 }
 
-/** Replaces the headers of an endpoint. Resolves with their names. Throws not_found and invalid. */
+/** Replaces the headers of an endpoint. Resolves with their names. Throws `not_found` and `invalid`. */
 export const replaceHeaders = async (
   tx: Transaction,
   sealer: Sealer,

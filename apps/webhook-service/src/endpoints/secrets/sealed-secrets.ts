@@ -33,7 +33,7 @@ export const selectSealedSecrets = (alias: string) =>
 // its row is inserted.
 const renderContext = (accountId: number) => `webhook-secrets:${accountId}`
 
-/** Decrypts secrets. Throws internal if the endpoint has no secrets, or if no key decrypts them. */
+/** Decrypts secrets. Throws `internal` if the endpoint has no secrets, or if no key decrypts them. */
 export const openSecrets = (sealer: Sealer, { accountId, sealedSecrets }: SealedSecrets): Secrets => {
   if (!sealedSecrets) throw ServiceError.internal(new Error('an endpoint has no secret'))
   return JSON.parse(sealer.open(sealedSecrets, renderContext(accountId)).toString())

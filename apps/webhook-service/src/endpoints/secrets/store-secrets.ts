@@ -42,7 +42,7 @@ const lockEnded = statement<Row>('ended-secrets')`
   SELECT id AS "endpointId", ${selectSealedSecrets('p')} FROM endpoints p WHERE secrets_end_at <= $1
   ORDER BY secrets_end_at LIMIT ${BATCH} FOR NO KEY UPDATE SKIP LOCKED`
 
-/** Locks an endpoint until the transaction ends and returns its secrets. Throws not_found. */
+/** Locks an endpoint until the transaction ends and returns its secrets. Throws `not_found`. */
 export const lockSecrets = async (tx: Transaction, sealer: Sealer, { accountId, endpointId }: Key) => {
   const rows = await lock(tx, accountId, endpointId)
   return openSecrets(sealer, theRow(rows, 'webhook endpoint'))
@@ -74,7 +74,7 @@ const refresh = (tx: Transaction, sealer: Sealer, rows: Row[], now: Date) => {
 type Dependencies = { sealer: Sealer; clock: Clock }
 
 /**
- * Re-encrypts all secrets that are not encrypted with the first key. Throws internal if no key decrypts a
+ * Re-encrypts all secrets that are not encrypted with the first key. Throws `internal` if no key decrypts a
  * secret.
  */
 export const reencryptSecrets = async (database: Database, deps: Dependencies): Promise<void> => {
