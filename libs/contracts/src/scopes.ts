@@ -5,6 +5,7 @@ export const SCOPES = [
   'leads:create',
   'events:read',
   'webhooks',
+  'users:read',
   'manage:read',
   'manage',
 ] as const
@@ -14,7 +15,8 @@ export type Scope = (typeof SCOPES)[number]
 /** The scopes that a scope includes. */
 const INCLUDES: Partial<Record<string, readonly Scope[]>> = {
   leads: ['leads:read', 'leads:create'],
-  manage: ['manage:read', 'webhooks', 'events:read'],
+  manage: ['manage:read', 'users:read', 'webhooks', 'events:read'],
+  'manage:read': ['users:read'],
 }
 
 /** Returns whether one of the scopes is in `needed`, or includes a scope in `needed`. */

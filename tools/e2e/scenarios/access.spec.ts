@@ -8,7 +8,16 @@ import { joinStage, type SharedStage, type Tenant } from '../support/stage'
 // Reads the routes from the OpenAPI document, so that a new route is tested, too. Every scope that the table
 // below does not list for a route must be refused.
 
-const SCOPES = ['leads', 'leads:read', 'leads:create', 'events:read', 'webhooks', 'manage:read', 'manage']
+const SCOPES = [
+  'leads',
+  'leads:read',
+  'leads:create',
+  'events:read',
+  'webhooks',
+  'users:read',
+  'manage:read',
+  'manage',
+]
 
 /** The scopes that may use a route. The first matching line applies. */
 const OPENED_BY: [route: RegExp, scopes: string[]][] = [
@@ -19,6 +28,11 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/manage\/events$/, ['manage', 'events:read']],
   [/^GET \/manage\/(webhook-|deliveries)/, ['manage', 'manage:read', 'webhooks']],
   [/^\w+ \/manage\/(webhook-endpoints|deliveries)/, ['manage', 'webhooks']],
+  [/^GET \/manage\/users(\/\{id\})?$/, ['manage', 'manage:read', 'users:read']],
+  [/^GET \/manage\/leads\/\{reference\}\/(erasure|export)$/, ['manage', 'manage:read']],
+  [/^POST \/manage\/leads\/\{reference\}\/erase$/, ['manage']],
+  [/^GET \/manage\/leads/, ['leads', 'leads:read', 'manage', 'manage:read']],
+  [/^\w+ \/manage\/leads/, ['leads', 'manage']],
   [/^GET \/manage\//, ['manage', 'manage:read']],
   [/^\w+ \/manage\//, ['manage']],
   [/^POST \/portal-sessions$/, ['portal-link']],

@@ -27,6 +27,8 @@ export interface Description {
   scopes: readonly string[] | null
   params: TSchema | undefined
   query?: TSchema
+  /** Whether the operation refuses unknown query parameters. */
+  refusesQuery?: boolean
   /** Whether the operation reads the Idempotency-Key. */
   idempotent?: boolean
   /**
@@ -67,20 +69,14 @@ export const problemResponse = (kind: ProblemKind) => {
   }
 }
 
-/**
- * Returns whether an operation refuses unknown query parameters. All operations of the management API do.
- */
-export const refusesQuery = (scopes: Description['scopes']): boolean =>
-  scopes?.some((scope) => scope.startsWith('manage')) ?? false
-
 const listProblemKinds = (described: Description): ProblemKind[] => {
-  const { scopes, params, query, idempotent, etag, problems = [] } = described
+  const { scopes, params, query, refusesQuery, idempotent, etag, problems = [] } = described
   const hasBody = described.body ?? described.multipart ?? described.stream
   const kinds: [applies: unknown, ...ProblemKind[]][] = [
     [scopes, 'unauthenticated', 'forbidden', 'rate-limited'],
     [params, 'not-found'],
     // `invalid` also reports an unknown query parameter, and an Idempotency-Key that another request used.
-    [query || refusesQuery(scopes) || idempotent || hasBody, 'invalid'],
+    [query || refusesQuery || idempotent || hasBody, 'invalid'],
     [idempotent, 'conflict'],
     [etag === 'change', 'precondition-failed'],
     [hasBody, 'timeout', 'too-large', 'unsupported-media-type'],

@@ -18,7 +18,7 @@ import { readQuery } from '../body/query'
 import type { ReceiveUpload } from '../body/receive-upload'
 import type { Clients } from '../clients/connect-clients'
 import { createCallLimits, readIdempotency } from './call-limits'
-import { type Description, describeOperation, refusesQuery } from './describe-operation'
+import { type Description, describeOperation } from './describe-operation'
 import { IdParams, LeadParams } from './schemas'
 
 /** The dependencies of operations. */
@@ -89,7 +89,7 @@ export interface Call<Fields> {
 }
 
 interface Operation<Schema extends TObject>
-  extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params' | 'query'> {
+  extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params' | 'query' | 'refusesQuery'> {
   /** For example `GET /leads/:reference`. */
   route: `${Method} /${string}`
   /** A token needs one of these scopes. Default: see `listScopes`. null: the operation needs no token. */
@@ -164,13 +164,17 @@ const isAboutWebhooks = (url: string) => /^\/manage\/(webhook-|deliveries)/.test
 const findTag = (url: string) => (isAboutWebhooks(url) ? 'Webhooks' : 'Management')
 
 /**
- * Returns the default scopes. Below /leads, reads need `leads:read`, and all other operations `leads`. All
- * other paths need `manage:read` or `manage`. Operations on endpoints and deliveries also accept `webhooks`.
+ * Returns the default scopes. Reads of leads need `leads:read`, and changes of leads `leads`. Below /manage,
+ * they accept `manage:read` or `manage`, too. All other paths need `manage:read` or `manage`. Operations on
+ * endpoints and deliveries also accept `webhooks`.
  */
 const listScopes = (method: Method, url: string): Scope[] => {
-  const whole = url.startsWith('/leads') ? 'leads' : 'manage'
-  const scope = method === 'GET' ? (`${whole}:read` as const) : whole
-  return isAboutWebhooks(url) ? ['webhooks', scope] : [scope]
+  const isRead = method === 'GET'
+  const leads = isRead ? 'leads:read' : 'leads'
+  const manage = isRead ? 'manage:read' : 'manage'
+  if (url.startsWith('/leads')) return [leads]
+  if (url.startsWith('/manage/leads')) return [leads, manage]
+  return isAboutWebhooks(url) ? ['webhooks', manage] : [manage]
 }
 
 /** Returns the accepted scopes. A token needs at least one. null: the operation needs no token. */
@@ -271,8 +275,9 @@ export const operation =
       listErrors,
     )
     const parameters = description.query && Object.keys(description.query['properties'])
-    // The lead API ignores unknown query parameters. Only the management API refuses them.
-    const takesNoParameters = !parameters && refusesQuery(scopes)
+    // The lead API ignores unknown query parameters.
+    const refusesQuery = /^\/(manage|token)\b/.test(url)
+    const takesNoParameters = !parameters && refusesQuery
     const params = description.params ?? findParams(url)
 
     const onRequest: onRequestHookHandler[] = []
@@ -314,6 +319,7 @@ export const operation =
       ...description,
       scopes,
       params,
+      refusesQuery,
     })
     const preValidation = !waits && isQueued(description) ? [admit] : []
     const options = { bodyLimit, onRequest, preValidation, handler: answer }

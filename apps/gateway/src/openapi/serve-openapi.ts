@@ -8,7 +8,7 @@ import { WEBHOOK_PATH_ITEMS, WEBHOOKS } from './webhooks'
 
 const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are created and changed.
 
-**Tokens.** Send \`Authorization: Bearer <token>\` with every operation, except those under Capture, Health and Assets, and except reading a calendar. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\` and \`events:read\`). A token can have any subset of these scopes. During the last 14 days before a token expires, each response has the header \`Token-Expires-At\`.
+**Tokens.** Send \`Authorization: Bearer <token>\` with every operation, except those under Capture, Health and Assets, and except reading a calendar. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\`, \`events:read\` and \`users:read\`). A token can have any subset of these scopes. During the last 14 days before a token expires, each response has the header \`Token-Expires-At\`.
 
 **Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. Booleans are true, false, 1, 0, "1" or "0"; forms also accept \`true\` and \`false\`. A repeated form field is a list. Integers may be strings of digits. Strings are trimmed. A string without a visible character counts as null. Except for descriptions of leads, strings are one line without control characters. Unknown fields of a body are ignored, but an unknown key in an object that selects records, such as a \`filter\`, is a 422.
 

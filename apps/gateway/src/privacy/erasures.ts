@@ -66,6 +66,7 @@ export const Erasure = described('Erasure', 'The receipt for the erasure of a le
 
 export const eraseLead = operation({
   route: 'POST /manage/leads/:reference/erase',
+  scope: 'manage',
   tag: 'Privacy',
   summary: "Erase a lead's personal data",
   description:
@@ -80,6 +81,7 @@ export const eraseLead = operation({
 
 export const retrieveErasure = operation({
   route: 'GET /manage/leads/:reference/erasure',
+  scope: 'manage:read',
   tag: 'Privacy',
   summary: 'Retrieve the receipt for an erasure',
   description: 'Returns the receipt. The response is 404 if no erasure of the lead was requested.',

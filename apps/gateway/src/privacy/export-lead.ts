@@ -111,6 +111,7 @@ const exportedLead = async (
 
 export const exportLead = operation({
   route: 'GET /manage/leads/:reference/export',
+  scope: 'manage:read',
   tag: 'Privacy',
   summary: 'Export all data of a lead',
   description:

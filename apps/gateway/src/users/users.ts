@@ -23,6 +23,7 @@ export const renderUser = createRecordRenderer(UserRecord)
 
 export const listUsers = recordListOperation({
   route: 'GET /manage/users',
+  scope: 'users:read',
   summary: 'List users',
   description: 'Returns the users of the account, without removed users.',
   record: UserRecord,
@@ -47,6 +48,7 @@ export const createUser = operation({
 
 export const retrieveUser = operation({
   route: 'GET /manage/users/:id',
+  scope: 'users:read',
   summary: 'Retrieve a user',
   description: 'Returns a user, even if the user was removed.',
   answer: recordResponse(UserRecord, 'The user.'),

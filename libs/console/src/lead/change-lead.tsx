@@ -15,7 +15,7 @@ const userOptions = (users: User[]): [string, string][] => [
 
 /** A form for status, value and assigned user. It sends only changed fields. */
 export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () => Promise<void> }) => {
-  const { managed } = shown
+  const { users } = shown
   // The lead as it was when the user began to edit. Only fields that differ from this lead are sent, so that
   // a save does not revert changes that others have made since. The fields also keep the user's input when
   // others change the lead.
@@ -57,11 +57,11 @@ export const ChangeLead = ({ shown, refresh }: { shown: ShownLead; refresh: () =
         <Field name="value" label="Value in pounds" errors={errors}>
           {(attributes) => <input inputMode="numeric" {...attributes} {...unlessBegun(String(lead.value))} />}
         </Field>
-        <Field name="user_email" label={managed ? 'Assign to' : 'Assign to (e-mail)'} errors={errors}>
+        <Field name="user_email" label={users ? 'Assign to' : 'Assign to (e-mail)'} errors={errors}>
           {(attributes) =>
-            managed ? (
+            users ? (
               <select {...attributes} {...unlessBegun('')}>
-                <Options options={userOptions(managed.users)} />
+                <Options options={userOptions(users)} />
               </select>
             ) : (
               <input type="email" {...attributes} {...unlessBegun('')} />

@@ -31,15 +31,15 @@ const LeadLink = ({ reference }: { reference: string }) => {
 }
 
 interface Given {
-  managed: NonNullable<ShownLead['managed']>
+  shown: ShownLead
   /** Whether the token may mark the lead as a duplicate. */
   canMark: boolean
   refresh: () => Promise<void>
 }
 
 /** The original of a duplicate lead, and the leads that are suspected duplicates. */
-export const LeadDuplicates = ({ managed: { lead, suspects }, canMark, refresh }: Given) => {
-  const { reference: own, duplicate_of: original } = lead
+export const LeadDuplicates = ({ shown: { managedLead, suspects }, canMark, refresh }: Given) => {
+  const { reference: own, duplicate_of: original } = managedLead
   const mark = async (reference: string | null) => {
     const params = { path: { reference: own } }
     await api().POST('/manage/leads/{reference}/duplicate-of', { params, body: { reference } })

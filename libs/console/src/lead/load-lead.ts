@@ -10,54 +10,43 @@ export type HistoryEntry = Schemas['LeadHistoryEntry']
 export type Suspect = Schemas['LeadSuspect']
 export type Erasure = Schemas['Erasure']
 
-/** The data that only a token with the scope `manage:read` gets. */
-interface Managed {
-  lead: Schemas['ManagedLead']
-  suspects: Suspect[]
-  users: User[]
-  history: HistoryEntry[]
+/** The webhooks about a lead. */
+export interface LeadWebhooks {
   deliveries: Delivery[]
   endpoints: Endpoint[]
-  erasure?: Erasure
 }
 
 export interface ShownLead {
   lead: Lead
+  managedLead: Schemas['ManagedLead']
+  suspects: Suspect[]
+  history: HistoryEntry[]
   appointments: Scheduled[]
   callbacks: Scheduled[]
   attachments: Attachment[]
   /** Whether the token may change the lead. False for an erased lead. */
   canChange: boolean
-  managed?: Managed
+  /** The users of the account. Absent if the token may not list users. */
+  users?: User[]
+  /** Absent if the token may not read deliveries. */
+  webhooks?: LeadWebhooks
+  /** Present if the lead was erased and the token may read receipts. */
+  erasure?: Erasure
 }
 
-const retrieveErasure = async (reference: string, signal?: AbortSignal): Promise<Erasure> =>
+const retrieveErasure = async (reference: string, signal: AbortSignal): Promise<Erasure> =>
   (
     await readData(
       api().GET('/manage/leads/{reference}/erasure', { params: { path: { reference } }, signal }),
     )
   ).data
 
-const loadManaged = async (lead: Lead, signal: AbortSignal): Promise<Managed> => {
-  const { reference } = lead
-  const [managedLead, suspects, users, history, deliveries, endpoints, erasure] = await Promise.all([
-    readData(api().GET('/manage/leads/{reference}', { params: { path: { reference } }, signal })),
-    readData(api().GET('/manage/leads/{reference}/duplicates', { params: { path: { reference } }, signal })),
-    listUsers(signal),
-    readData(api().GET('/manage/leads/{reference}/history', { params: { path: { reference } }, signal })),
+const loadWebhooks = async (reference: string, signal: AbortSignal): Promise<LeadWebhooks> => {
+  const [{ data: deliveries }, endpoints] = await Promise.all([
     listDeliveries({ lead_reference: reference }, signal),
     listEndpoints(signal),
-    isErased(lead) ? retrieveErasure(reference, signal) : undefined,
   ])
-  return {
-    lead: managedLead.data,
-    suspects: suspects.data,
-    users,
-    history: history.data,
-    deliveries: deliveries.data,
-    endpoints,
-    erasure,
-  }
+  return { deliveries, endpoints }
 }
 
 /** Loads a lead with all lists that the token may read. Each list has at most its newest 100 entries. */
@@ -68,19 +57,32 @@ export const loadLead = async (
 ): Promise<ShownLead> => {
   const options = { params: { path: { reference } }, signal }
   const lead = await leadsApi().retrieve(reference, { signal })
-  const [appointments, callbacks, attachments, managed] = await Promise.all([
-    readData(api().GET('/leads/{reference}/appointments', options)),
-    readData(api().GET('/leads/{reference}/callbacks', options)),
-    readData(api().GET('/leads/{reference}/attachments', options)),
-    scopes.has('manage:read') ? loadManaged(lead, signal) : undefined,
-  ])
+  const mayReadWebhooks = scopes.has('webhooks') || scopes.has('manage:read')
+  const mayReadReceipt = isErased(lead) && scopes.has('manage:read')
+  const [managedLead, suspects, history, appointments, callbacks, attachments, users, webhooks, erasure] =
+    await Promise.all([
+      readData(api().GET('/manage/leads/{reference}', options)),
+      readData(api().GET('/manage/leads/{reference}/duplicates', options)),
+      readData(api().GET('/manage/leads/{reference}/history', options)),
+      readData(api().GET('/leads/{reference}/appointments', options)),
+      readData(api().GET('/leads/{reference}/callbacks', options)),
+      readData(api().GET('/leads/{reference}/attachments', options)),
+      scopes.has('users:read') ? listUsers(signal) : undefined,
+      mayReadWebhooks ? loadWebhooks(reference, signal) : undefined,
+      mayReadReceipt ? retrieveErasure(reference, signal) : undefined,
+    ])
   return {
     lead,
-    canChange: scopes.has('leads') && !isErased(lead),
-    managed,
+    managedLead: managedLead.data,
+    suspects: suspects.data,
+    history: history.data,
     appointments: appointments.data,
     callbacks: callbacks.data,
     attachments: attachments.data,
+    canChange: scopes.has('leads') && !isErased(lead),
+    users,
+    webhooks,
+    erasure,
   }
 }
 

@@ -34,7 +34,7 @@ const Notify = () => (
 const RowActions = ({
   kind,
   entry,
-  shown: { lead, managed },
+  shown: { lead, users },
   refresh,
 }: {
   kind: keyof typeof KINDS
@@ -68,7 +68,7 @@ const RowActions = ({
           title: `Move the ${one} of ${when}`,
           yes: 'Save',
           names: NAMES,
-          content: renderFields(managed?.users, entry),
+          content: renderFields(users, entry),
         }}
       />
       <Action
@@ -171,7 +171,7 @@ export const ScheduledList = (given: {
   refresh: () => Promise<void>
 }) => {
   const { kind, shown, refresh } = given
-  const { lead, managed, canChange } = shown
+  const { lead, users, canChange } = shown
   const { title, one, path } = KINDS[kind]
   const schedule = async (fields: FormData) => {
     await api().POST(path, { params: { path: { reference: lead.reference } }, body: readBody(fields) })
@@ -191,7 +191,7 @@ export const ScheduledList = (given: {
               title: `New ${one}`,
               yes: 'Schedule',
               names: NAMES,
-              content: renderFields(managed?.users),
+              content: renderFields(users),
             }}
           />
         )}
@@ -201,10 +201,7 @@ export const ScheduledList = (given: {
       ) : (
         <Table
           caption={title}
-          columns={makeColumns(
-            managed?.users,
-            canChange && ((entry) => <RowActions {...given} entry={entry} />),
-          )}
+          columns={makeColumns(users, canChange && ((entry) => <RowActions {...given} entry={entry} />))}
           rows={shown[kind]}
           getKey={({ id }) => id}
         />

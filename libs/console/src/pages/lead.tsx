@@ -6,7 +6,7 @@ import { LeadDuplicates } from '../lead/lead-duplicates'
 import { LeadFiles } from '../lead/lead-files'
 import { LeadHistory } from '../lead/lead-history'
 import { LeadQuotes } from '../lead/lead-quotes'
-import { findAssignedUser, loadLead, type ShownLead } from '../lead/load-lead'
+import { findAssignedUser, type LeadWebhooks, loadLead, type ShownLead } from '../lead/load-lead'
 import { ScheduledList } from '../lead/scheduled-list'
 import {
   chooseTone,
@@ -29,8 +29,8 @@ const LATEST = 10
 
 const isKnown = (text: string) => text !== '' && text !== 'unknown'
 
-const listFacts = ({ lead, managed }: ShownLead): FactRows => {
-  const user = managed && findAssignedUser(managed.history)
+const listFacts = ({ lead, managedLead, history }: ShownLead): FactRows => {
+  const user = findAssignedUser(history)
   return [
     [
       'Reference',
@@ -44,8 +44,8 @@ const listFacts = ({ lead, managed }: ShownLead): FactRows => {
     ['Postcode', lead.postcode],
     ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],
     ['Browser', [lead.browser, lead.browser_version, lead.os, lead.device_type].filter(isKnown).join(', ')],
-    ['External ID', managed?.lead.external_id],
-    ...Object.entries(managed?.lead.attributes ?? {}).map(([key, value]): [string, string] => [
+    ['External ID', managedLead.external_id],
+    ...Object.entries(managedLead.attributes ?? {}).map(([key, value]): [string, string] => [
       key,
       String(value),
     ]),
@@ -73,17 +73,21 @@ const listCustomerFacts = ({ customer }: LeadRecord): FactRows => [
 
 const Deliveries = ({
   reference,
-  managed: { deliveries, endpoints },
+  webhooks: { deliveries, endpoints },
+  mayReadNotifications,
 }: {
   reference: string
-  managed: NonNullable<ShownLead['managed']>
+  webhooks: LeadWebhooks
+  mayReadNotifications: boolean
 }) => (
   <>
     <div class="heading">
       <h2>Deliveries</h2>
       <span class="actions">
         <Link href={`/deliveries?lead_reference=${reference}`}>All deliveries</Link>
-        <Link href={`/notifications?lead_reference=${reference}`}>Notifications</Link>
+        {mayReadNotifications && (
+          <Link href={`/notifications?lead_reference=${reference}`}>Notifications</Link>
+        )}
       </span>
     </div>
     {deliveries.length === 0 ? (
@@ -104,7 +108,8 @@ const exportLead = (reference: string) =>
 export const Lead = ({ id: reference, scopes }: PageProps) => {
   const { data, problem, refresh } = useLive(reference, (signal) => loadLead(reference, scopes, signal))
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const { lead, managed, canChange } = data
+  const { lead, canChange, webhooks, erasure, history } = data
+  const mayManage = scopes.has('manage')
   const props = { shown: data, refresh }
   return (
     <>
@@ -112,19 +117,17 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
         title={nameLead(lead)}
         from={['Leads', '/leads']}
         actions={
-          managed && (
-            <>
-              <Action label="Export" quiet run={() => exportLead(reference)} />
-              {!isErased(lead) && <EraseLead lead={lead} refresh={refresh} />}
-            </>
-          )
+          <>
+            {scopes.has('manage:read') && <Action label="Export" quiet run={() => exportLead(reference)} />}
+            {mayManage && !isErased(lead) && <EraseLead lead={lead} refresh={refresh} />}
+          </>
         }
       >
         {`${nameLead(lead)} `}
         <Badge word={STATUS_LABELS[lead.status]} tone={chooseTone(lead.status)} />{' '}
         {lead.test === 1 && <Badge word="Test lead" tone="held" />}
       </Title>
-      {managed?.erasure && <Receipt erasure={managed.erasure} />}
+      {erasure && <Receipt erasure={erasure} />}
       <Facts rows={listFacts(data)} />
       {canChange && <ChangeLead {...props} />}
       {!isErased(lead) && (
@@ -133,15 +136,19 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
           <Facts rows={listCustomerFacts(lead)} />
         </>
       )}
-      {managed && !isErased(lead) && (
-        <LeadDuplicates managed={managed} canMark={scopes.has('manage')} refresh={refresh} />
-      )}
+      {!isErased(lead) && <LeadDuplicates {...props} canMark={scopes.has('leads') || mayManage} />}
       <LeadQuotes quotes={lead.quotes} />
       <ScheduledList kind="appointments" {...props} />
       <ScheduledList kind="callbacks" {...props} />
       <LeadFiles {...props} />
-      {managed && <Deliveries reference={reference} managed={managed} />}
-      {managed && <LeadHistory history={managed.history} />}
+      {webhooks && (
+        <Deliveries
+          reference={reference}
+          webhooks={webhooks}
+          mayReadNotifications={scopes.has('manage:read')}
+        />
+      )}
+      <LeadHistory history={history} />
     </>
   )
 }

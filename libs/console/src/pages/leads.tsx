@@ -78,7 +78,8 @@ const NoLead = ({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) 
 export const Leads = ({ scopes }: PageProps) => {
   const [query] = useQuery()
   const isManager = scopes.has('manage:read')
-  const { data, problem, refresh } = useLive(String(query), (signal) => load(query, isManager, signal))
+  const mayListUsers = scopes.has('users:read')
+  const { data, problem, refresh } = useLive(String(query), (signal) => load(query, mayListUsers, signal))
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { users, page, errors } = data
   const exported = new URLSearchParams(query)

@@ -33,6 +33,7 @@ const SCOPES: Record<Scope, string> = {
   'leads:create': 'Create leads only (leads:create)',
   'events:read': 'Read the event log only (events:read)',
   webhooks: 'Manage webhook endpoints and deliveries only (webhooks)',
+  'users:read': 'Read users only (users:read)',
   'manage:read': 'Read all pages except leads (manage:read)',
   manage: 'Manage the account: all pages except leads (manage)',
 }

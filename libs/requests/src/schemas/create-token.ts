@@ -9,7 +9,7 @@ import { isLeadField } from './capture-form'
 export const PUBLISHABLE_SCOPES: readonly Scope[] = ['leads:create']
 
 const SCOPES_WORDS =
-  '`leads` includes `leads:read` and `leads:create`; `manage` includes `manage:read`, `webhooks` and `events:read`.'
+  '`leads` includes `leads:read` and `leads:create`; `manage` includes `manage:read`, `webhooks`, `events:read` and `users:read`; `manage:read` includes `users:read`.'
 
 export const CreateToken = Type.Object(
   {
