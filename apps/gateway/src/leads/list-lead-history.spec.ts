@@ -5,7 +5,6 @@ import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fi
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const MISSING = '00000000-0000-4000-8000-000000000000'
-const PATH = `/manage/leads/${REFERENCE}/history`
 const body = Buffer.from('{}')
 
 let gateway: RunningGateway
