@@ -282,7 +282,7 @@ export interface paths {
          * Create a visitor lead
          * @description Creates a lead with its customer, quotes and items, and sends the Lead Created webhook. The request creates everything or nothing. By default, a lead may have 20 quotes with 250 items in total, and its event (the webhook body with all image records) may have 1,000,000 bytes. The operator can set other limits. Beyond a limit, the response is a 422 that states the limit.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `leads` or `manage`.
          */
         post: operations["createVisitorLead"];
         delete?: never;
@@ -304,7 +304,7 @@ export interface paths {
          * Create or update up to 100 leads
          * @description Creates each lead like POST /manage/leads. A lead with an `external_id` is created or updated as with PUT /manage/leads/external. The response lists the errors of refused leads. All other leads are still written. Leads with the same `external_id` are written one after the other.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `leads` or `manage`.
          */
         post: operations["createLeadBatch"];
         delete?: never;
@@ -325,7 +325,7 @@ export interface paths {
          * Create or update a lead by external ID
          * @description Creates a lead with this external ID and sends `lead.created`, or updates the lead with this ID and sends `lead.updated`. A request that changes nothing sends no event. Concurrent requests with the same ID create only one lead. Erasing a lead frees its ID. With If-Match, the request applies only if the current ETag matches, or with `*` only if the lead exists. Otherwise the response is 412.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `leads` or `manage`.
          */
         put: operations["upsertLead"];
         post?: never;
@@ -346,7 +346,7 @@ export interface paths {
          * Retrieve a lead with its attributes
          * @description Returns the lead as in Retrieve Lead, with `external_id`, `attributes` and `duplicate_of`.
          *
-         *     Needs a token with the scope `manage:read` or `manage`.
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
          */
         get: operations["retrieveManagedLead"];
         put?: never;
@@ -368,7 +368,7 @@ export interface paths {
          * List a lead's suspected duplicates
          * @description Returns the leads whose customer has the same email address, telephone number, or name and postcode, and which were created within `DUPLICATE_WINDOW` (default 90 days) before or after this lead. Newest first, at most 20. A new lead appears within seconds. Erased leads never appear.
          *
-         *     Needs a token with the scope `manage:read` or `manage`.
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
          */
         get: operations["listLeadDuplicates"];
         put?: never;
@@ -392,7 +392,7 @@ export interface paths {
          * Mark a lead as a duplicate
          * @description Sets the status `duplicate` and links the lead to the original, which must not be a duplicate itself. With `"reference": null`, removes the link and restores the previous status, unless the status was changed in the meantime.
          *
-         *     Needs a token with the scope `manage`.
+         *     Needs a token with the scope `leads` or `manage`.
          */
         post: operations["markLeadDuplicate"];
         delete?: never;
@@ -414,7 +414,7 @@ export interface paths {
          *
          *     Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
          *
-         *     Needs a token with the scope `manage:read` or `manage`.
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
          */
         get: operations["listLeadHistory"];
         put?: never;
@@ -574,7 +574,7 @@ export interface paths {
          *
          *     Oldest first, up to `limit` per response. Pass `next_cursor` as `cursor` to get the next records.
          *
-         *     Needs a token with the scope `manage:read` or `manage`.
+         *     Needs a token with the scope `users:read` or `manage:read` or `manage`.
          */
         get: operations["listUsers"];
         put?: never;
@@ -600,7 +600,7 @@ export interface paths {
          * Retrieve a user
          * @description Returns a user, even if the user was removed.
          *
-         *     Needs a token with the scope `manage:read` or `manage`.
+         *     Needs a token with the scope `users:read` or `manage:read` or `manage`.
          */
         get: operations["retrieveUser"];
         put?: never;
@@ -712,7 +712,7 @@ export interface paths {
         };
         /**
          * Retrieve the token of the request
-         * @description Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `manage:read` or `manage`.
+         * @description Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage`.
          */
         get: operations["retrieveOwnToken"];
         put?: never;
@@ -4142,7 +4142,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "users:read" | "manage:read" | "manage" | "portal-link")[];
             /**
              * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null
@@ -4225,7 +4225,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage")[];
+            scopes?: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "users:read" | "manage:read" | "manage")[];
             /**
              * Format: date-time
              * @description When the token expires: a future time, ISO 8601 with an offset. Default: never. Required if the token of the request expires.
@@ -4264,7 +4264,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "users:read" | "manage:read" | "manage" | "portal-link")[];
             /**
              * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null
@@ -4349,7 +4349,7 @@ export interface components {
              *       "leads"
              *     ]
              */
-            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "manage:read" | "manage" | "portal-link")[];
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "users:read" | "manage:read" | "manage" | "portal-link")[];
             /**
              * @description The endpoint that the token is restricted to. null if the token is not restricted.
              * @example null

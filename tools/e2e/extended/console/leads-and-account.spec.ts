@@ -229,7 +229,7 @@ describeConsole('leads and the account in the console', start, (world) => {
     await open(`/leads/${reference}`, writer.token)
     await label('Value in pounds').fill('12')
     await button('Save').click()
-    await main().getByText('£12').waitFor()
+    await main().getByText('£12', { exact: true }).waitFor()
     expect(await button('Erase').count()).toBe(0)
 
     await world.newTab()
