@@ -48,7 +48,10 @@ const start = (args: string[], env: Record<string, string>, within: string[] = [
 
 const port = async () => ({ PORT: String(await freePort()) })
 const isReady = ({ output }: Pick<ReturnType<typeof start>, 'output'>) =>
-  eventually(() => expect(output.stdout).toContain('Ctrl-C stops everything'), { timeoutMs: 100_000 })
+  // Includes stderr, so that a failure shows why the stack has stopped.
+  eventually(() => expect(output.stdout + output.stderr).toContain('Ctrl-C stops everything'), {
+    timeoutMs: 100_000,
+  })
 const dev = async ({ data }: ReturnType<typeof start>) =>
   JSON.parse(await readFile(join(data, 'dev.json'), 'utf8'))
 

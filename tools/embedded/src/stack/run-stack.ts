@@ -66,9 +66,17 @@ export async function runStack(context: StackContext): Promise<void> {
   const crew = createCrew({
     log,
     onChange: () => {
-      writing = writing.then(writeState, writeState)
+      queueState().catch((error) => log.say(`can't write the state files: ${error.message}`))
     },
   })
+  /**
+   * Writes the state files when the writes before have ended. Two writes of a file at the same time fail,
+   * because both use the same temporary file.
+   */
+  const queueState = (): Promise<void> => {
+    writing = writing.then(writeState, writeState)
+    return writing
+  }
   const writeState = async () => {
     await recordProcesses(files.processes, crew.pids())
     if (running && !signal.aborted) await writeJson(files.dev, buildDevFile(running, crew.pids()))
@@ -76,7 +84,7 @@ export async function runStack(context: StackContext): Promise<void> {
   const announce = async (complete: Running) => {
     if (signal.aborted) return
     running = complete
-    await writeState()
+    await queueState()
     const endpoints = await listEndpoints(complete.demo, complete.base)
     context.print(renderQuickStart({ ...complete, endpoints }, options.data))
   }
