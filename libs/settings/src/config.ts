@@ -22,8 +22,8 @@ export class ConfigError extends Error {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-// Keeps the time of now plus or minus a duration within the dates of PostgreSQL (from 4713 BC) and of Date
-// (until the year 275760).
+// The maximum duration. The current time plus or minus a duration must be a date that PostgreSQL (from
+// 4713 BC) and Date (until the year 275760) can represent.
 const MAX_DAYS = 36_500
 
 /**

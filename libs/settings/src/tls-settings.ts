@@ -85,8 +85,8 @@ export const tlsSettings = (env: NodeJS.ProcessEnv) => {
 }
 
 /**
- * Returns a validator of a file with the authorities that check the certificate of one server. Default:
- * Node's own authorities. Setting the file is an error if this server is used without TLS.
+ * Returns a validator of a file with the certificates of the authorities that may sign the certificate of one
+ * server. Default: Node's own authorities. Setting the file is an error if this server is used without TLS.
  */
 export const caFile = ({ isUsed, unless }: { isUsed: boolean; unless: string }) =>
   checked((path) => {

@@ -11,7 +11,7 @@ const BATCH_PAUSE_MS = 100
 const DELETED_AT_MOST = 10_000
 /**
  * The largest plausible number of files without a record: `count`, or the `share` of all listed files,
- * whichever is more. Aborted requests leave only few such files. A larger number probably means that the
+ * whichever is more. Aborted requests leave only a few such files. A larger number probably means that the
  * database does not belong to the file store. No file is then deleted.
  */
 const PLAUSIBLE = { count: 100, share: 0.01 }
@@ -54,8 +54,8 @@ const deleteUnnamed = async ({ database, listFiles, deleteFiles, logger, signal 
 
 /**
  * Deletes stored files without a record, such as the files of aborted uploads. First lists the stored files,
- * and stops when 10,000 files without a record are found. Then deletes the files without a record. Only one
- * copy of the service does so at a time.
+ * until 10,000 files without a record are found or the list ends. Then deletes the files without a record, if
+ * their number is plausible (PLAUSIBLE). Only one copy of the service does so at a time.
  */
 export const deleteUnnamedFiles = (deps: Deps): Promise<Pruned> =>
   deps.database.transaction(async (tx) => {

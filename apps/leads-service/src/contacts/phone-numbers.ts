@@ -50,9 +50,9 @@ export const asciiDigits = (text: string): string =>
         .replace(/(?<=\d)[·•](?=\d)/g, '.')
         .replace(/[＋﹢]/g, '+')
 
-// Accepts a possible number even if it is not valid, because Ofcom's numbers for drama are not valid. Checks
-// the length of a British number here, because the library considers a British number without its area code
-// possible. A British number of another length must be valid, such as Childline's 0800 1111.
+// Accepts a possible number even if it is not valid, because Ofcom's numbers for drama are not valid. The
+// library considers a British number possible even without its area code. A British number must therefore
+// have nine or ten digits after the 0, or be valid, such as Childline's 0800 1111.
 const isPlausible = (number: PhoneNumber): boolean =>
   number.countryCallingCode === '44'
     ? /^[1-35789]\d{8,9}$/.test(number.nationalNumber) || number.isValid()
@@ -70,8 +70,8 @@ const OPTIONS = { defaultCountry: 'GB', extended: true } as const
 const search = (text: string): NumberFound[] =>
   findPhoneNumbersInText(text, OPTIONS, METADATA).filter(({ number }) => isPlausible(number))
 
-// The library takes a number after a comma or a semicolon for an extension. The search therefore replaces
-// such a comma or semicolon.
+// Matches a comma or semicolon before at least seven digits. The library would read these digits as an
+// extension, so the search replaces the comma or semicolon with another separator.
 const SECOND_NUMBER = /[,;](?=\s*[+(]*\d(?:[\s().-]*\d){6})/g
 
 // The library does not separate two numbers that have only spaces between them. This pattern recognises
@@ -132,8 +132,9 @@ const rateReading = (text: string): number => {
   return ratings.reduce((sum, rating) => sum + rating, 0)
 }
 
-// Chooses the reading with the best rating. If several readings have this rating, chooses the longest.
-// Shortening a text may be wrong: in +46 46 12 34 56 the second 46 is an area code, and +020 7946 0958 is a
+// Chooses the reading with the best rating. Each further reading omits more digits that may be a doubled
+// prefix or code. If several readings have the best rating, chooses the longest, because the omitted digits
+// may belong to the number: in +46 46 12 34 56 the second 46 is an area code, and +020 7946 0958 is a
 // national number (London) after a plus sign.
 const chooseReading = (written: string): string => {
   const readings = listReadings(written.replace(DOUBLED_PREFIX, '+'))

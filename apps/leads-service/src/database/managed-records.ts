@@ -64,7 +64,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
-  /** Locks a record and changes it. Throws `not_found`. */
+  /** Locks a record and changes it. Throws `not_found` if there is no such record. */
   const change = (
     { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
     ids: Ids,

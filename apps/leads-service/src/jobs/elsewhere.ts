@@ -38,8 +38,8 @@ export const claimDue = (table: string, atOnce: number, returning: string) => `
 /**
  * Deletes the next rows of a table that meet `condition`, at most `limit`. First deletes the stored files
  * that these rows name. If the deletion of a file fails, the rows remain, so that the next call finds the
- * files again. `condition` may use $1, which is the account, and $2. Resolves with whether there were any
- * rows.
+ * files again. `values` are the parameters of `condition`. The first of them must be the account. Resolves
+ * with whether there were any rows.
  */
 export const removeFiles = async (
   { database, deleteFiles }: Elsewhere,

@@ -19,8 +19,8 @@
  *   back, is made due, too.
  * - due → gone: webhook-service has stored the event.
  * - due → refused: webhook-service has refused the event. refused → due: `retry-refused-events.ts`.
- * - due → fresh: the event is published again. The checks of an event follow after 10 s, 10 s, 30 s,
- *   and then every minute.
+ * - due → fresh: the event is published again. The pauses before the first three checks of an event are
+ *   10 s, 10 s and 30 s. Each later pause is a minute.
  * - due → due: webhook-service or JetStream does not respond, or the stream has no room. The next round
  *   tries again.
  * - any → gone: the lead is erased, or the account is deleted.
@@ -75,8 +75,8 @@ interface DueEvent {
   bytes: number
 }
 
-// The longest pause between two checks is a minute. A check that lies further ahead was set before
-// PostgreSQL's clock went back.
+// The longest pause between two checks is a minute. A check that lies more than two minutes ahead was
+// therefore set before PostgreSQL's clock went back.
 const resetFutureChecks = statement('reset-future-checks')`
   UPDATE outbox SET next_check_at = now() WHERE event_id = ANY (ARRAY (
     SELECT event_id FROM outbox WHERE next_check_at > now() + interval '2 minutes'

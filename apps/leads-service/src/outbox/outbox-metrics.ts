@@ -14,9 +14,9 @@ const countRows = (where: string) =>
 const firstAge = (where: string, order: string) => `
   (SELECT extract(epoch FROM clock_timestamp() - created_at) FROM outbox WHERE ${where} ORDER BY ${order} LIMIT 1)`
 
-// The oldest event that was published once has the earliest check. Events that were published again
-// have a separate index by age. The age of the oldest event is therefore the greater result of two queries,
-// each of which reads one row of an index.
+// Among events that were published only once, the oldest has the earliest check. Events that were published
+// again have a separate index by age. The age of the oldest event is therefore the greater result of two
+// queries, each of which reads one row of an index.
 const readBacklog = statement<Backlog>('outbox-backlog')`
   SELECT ${countRows(WAITING)} AS waiting, ${countRows(REFUSED)} AS refused,
     coalesce(greatest(
@@ -31,8 +31,8 @@ interface Backlog {
 }
 
 /**
- * Adds a histogram of the time to publish an event to the metrics. Returns the function that records such a
- * time.
+ * Adds a metric: the histogram of the time that publishing an event takes. Returns the function that records
+ * such a time.
  */
 export const createPublishMetrics = (metrics: Metrics): ObservePublished => {
   const seconds = new Histogram({

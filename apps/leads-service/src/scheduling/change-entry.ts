@@ -35,7 +35,10 @@ const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
 const raiseVersion = statement('raise-version')`
   UPDATE leads SET version = version + 1 WHERE account_id = $1 AND id = $2`
 
-/** Finds an entry of a locked lead. Throws `not_found`, and `invalid` if the user cannot be assigned. */
+/**
+ * Finds an entry of a locked lead. Throws `not_found` if the lead has no such entry, and `invalid` if the
+ * user to assign does not exist or was removed.
+ */
 const findEntry = async (
   tx: RecordingTransaction,
   subject: Subject,

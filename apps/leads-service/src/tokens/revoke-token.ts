@@ -61,7 +61,7 @@ const revokeCreated = async (
  * Revokes a token permanently. Also revokes the calendars that the token created and that have an expiry.
  * Gateways may accept the token for another half second, because they cache tokens. With `cascade`, also
  * revokes all tokens that the token created, directly or through other tokens, and all calendars that any of
- * these tokens created, with or without an expiry. Throws `not_found`.
+ * these tokens created, with or without an expiry. Throws `not_found` if there is no such token.
  */
 export const revokeToken: Operation<'revokeToken'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {

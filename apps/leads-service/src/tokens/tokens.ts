@@ -59,7 +59,7 @@ export const insertToken = async (
 const hasPassed = statement<{ passed: boolean }>('has-passed')`
   SELECT $1::timestamptz <= clock_timestamp() AS passed`
 
-/** Throws `invalid` for a time that has passed by PostgreSQL's clock. */
+/** Throws `invalid` unless the time is in the future by PostgreSQL's clock. */
 const requireFuture = async (database: Transaction, expiresAt: string): Promise<void> => {
   const [row] = await hasPassed(database, expiresAt)
   if (row!.passed)
@@ -100,7 +100,8 @@ export const listTokens: Operation<'listTokens'> = async ({ database }, request)
 
 /**
  * Opens a portal link: turns its token into the token of a session, with a new secret and an expiry in eight
- * hours. Throws `not_found`, and `conflict` if the link was already opened or revoked.
+ * hours. Throws `not_found` if there is no such token, and `conflict` if the link was already opened or
+ * revoked.
  */
 export const openPortalLink: Operation<'openPortalLink'> = async (deps, request) => {
   const { secret, hash } = newSecret('live')

@@ -204,8 +204,9 @@ test('a user who is removed while a lead is being created for it keeps the lead'
 })
 
 /**
- * Removes a user in a transaction that stays open until the returned function is called. An assignment that
- * still sees the user waits for the end of the transaction.
+ * Removes a user in a transaction that stays open until the returned function is called. Unlike `removeUser`,
+ * locks the row with FOR UPDATE. An assignment that still sees the user therefore waits until the transaction
+ * ends.
  */
 const removeSlowly = async (userId: number) => {
   const [held, release] = [gate(), gate()]

@@ -17,8 +17,8 @@ export const decodeCursor = (cursor: string): string => {
 }
 
 /**
- * Returns the parts of a decoded cursor (`place`), which `pattern` captures. Throws `invalid` for the cursor
- * of another list, which does not match `pattern`.
+ * Returns the parts that `pattern` captures from a decoded cursor (`place`). Throws `invalid` if `place` does
+ * not match `pattern`: the cursor is then from another list.
  */
 export const splitPlace = (place: string, pattern: RegExp): string[] => {
   const parts = pattern.exec(place)

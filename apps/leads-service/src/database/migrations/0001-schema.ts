@@ -178,7 +178,8 @@ const LEADS = `
     created_by_token_id bigint,
     created_by_request_id text,
 
-    -- No foreign key, because each check of the key would lock another lead.
+    -- The lead that this lead is a duplicate of. No foreign key, because each check of the key would lock
+    -- that lead.
     duplicate_of_id bigint,
     -- The status that the lead gets back when it is no longer marked as a duplicate.
     status_before_duplicate text,
@@ -345,8 +346,8 @@ const ATTACHMENTS = `
 
 const HISTORY = `
   -- One row for each version after the first. The creation of a lead has no row, because a row would slow
-  -- down every create. The history shows the column changes exactly as stored. For a user, this is the e-mail
-  -- address at the time of the change.
+  -- down every create. The history shows the JSON in changes as it is stored. A change of the assigned user
+  -- contains the e-mail addresses that the users had at that time.
   CREATE TABLE lead_changes (
     account_id bigint NOT NULL,
     lead_id bigint NOT NULL,
@@ -530,7 +531,8 @@ const RECONCILIATION = `
     number bigint NOT NULL
   );
 
-  -- The key consists of the kind, the account, and the delivery, the event or the lead number of the finding.
+  -- The key of a finding has three parts: its kind, its account, and its delivery. If the finding has no
+  -- delivery, the third part is its event, or else its lead number.
   CREATE TABLE unexplained (
     key text PRIMARY KEY,
     account_id bigint NOT NULL,

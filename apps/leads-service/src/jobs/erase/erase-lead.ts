@@ -47,9 +47,9 @@ const emptied = (record: TObject): string[] =>
     .map(({ column, nullable }) => `${column} = ${nullable ? 'NULL' : "''"}`)
 
 /**
- * The statements that erase personal data in this service's database. `TAKE_EVENTS` and `ERASE_IMPORT_ROWS`
- * below erase the outbox and the rows of imports. Personal data in a new table needs a new statement.
- * Numbers, references, times, prices and enumerated values (status, referrer, type) stay.
+ * The statements that erase personal data in this service's database, except the lead's events in the outbox
+ * (`TAKE_EVENTS`) and the refused rows of imports (`ERASE_IMPORT_ROWS`). Personal data in a new table needs a
+ * new statement. Numbers, references, times, prices and enumerated values (status, referrer, type) stay.
  */
 const ERASED_ROWS = {
   // Must run before the entry `lead`, which empties the attributes that this statement reads.
@@ -58,7 +58,7 @@ const ERASED_ROWS = {
       SELECT a.key || ':' || a.value FROM leads, json_each_text(attributes) a WHERE account_id = $1 AND id = $2
     ))`,
   customer: `UPDATE leads SET ${emptied(Customer)} WHERE account_id = $1 AND id = $2`,
-  // Clears the external id too, so that another lead may use the id.
+  // One of the personal fields is the external id. Once it is cleared, another lead may use the same id.
   lead: `UPDATE leads SET ${emptied(LeadListItem)}, ${emptied(ManagedFields)}, attributes = NULL, created_by_request_id = NULL,
     duplicate_of_id = NULL, status_before_duplicate = NULL WHERE account_id = $1 AND id = $2`,
   quotes: `UPDATE quotes SET ${emptied(Quote)} WHERE ${OF_LEAD}`,
@@ -166,8 +166,8 @@ const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, d
 
 /**
  * Erases the personal data of a lead. The data in this database is erased at once, all other data by a job
- * (`run-erasures.ts`). Number, reference, status, value and times stay. Returns the receipt, also if the lead
- * was erased before. Throws `not_found`.
+ * (`run-erasures.ts`). Number, reference, status, value and times stay. Returns the receipt, even if the lead
+ * was erased before. Throws `not_found` if there is no such lead.
  */
 export const eraseLead: Operation<'eraseLead'> = async (deps, request) => {
   const { accountId } = request

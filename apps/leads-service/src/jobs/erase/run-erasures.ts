@@ -190,7 +190,7 @@ const erasePlaces = async (job: Job, deps: Elsewhere): Promise<void> => {
   }
 }
 
-/** Releases the events that may be published by now, and records the progress. */
+/** Releases the parked events whose turn has come (see the top of this file), and records the progress. */
 const recordProgress = (job: Job, { database }: Elsewhere): Promise<void> =>
   database.transaction(async (tx) => {
     const { accountId, leadId, places, keptEventIds, eventId, unplacedAt } = job

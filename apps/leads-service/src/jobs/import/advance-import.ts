@@ -77,8 +77,9 @@ const advance = async (
 ): Promise<AdvanceImportResponse> => {
   const { accountId, importId, claimId } = request.claim!
   const [claimed] = await select(tx, accountId, importId, claimId, request.from)
-  // No row is found if another process has claimed or moved the import. A call that is repeated because its
-  // response was lost is refused, too, because the first call has moved the import.
+  // No row is found if another process has claimed the import, or if the import's position is no longer
+  // `from`. A caller that has lost a response and repeats the call is therefore refused, because the first
+  // call has moved the position.
   if (!claimed) throw new ServiceError('conflict', 'Another process is working on the import.')
   if (claimed.state !== 'running') return { running: false }
   const { rows, to, columns, delimiter, failure } = request

@@ -47,7 +47,10 @@ export const listImports: Operation<'listImports'> = async ({ database }, { acco
   return { items: Buffer.from(JSON.stringify(shown)), nextBefore: last?.id }
 }
 
-/** Lists the refused rows of an import with their errors, in the order of the file. Throws `not_found`. */
+/**
+ * Lists the refused rows of an import with their errors, in the order of the file. Throws `not_found` if
+ * there is no such import.
+ */
 export const listImportErrors: Operation<'listImportErrors'> = async (deps, request) => {
   const { accountId, importId, after = 0 } = request
   await retrieveImport(deps, { accountId, importId })
@@ -57,7 +60,10 @@ export const listImportErrors: Operation<'listImportErrors'> = async (deps, requ
   return { items: Buffer.from(`[${items}]`), nextAfter: last?.row }
 }
 
-/** Lists the refused rows of an import as they were sent, in the order of the file. Throws `not_found`. */
+/**
+ * Lists the refused rows of an import as they were sent, in the order of the file. Leaves out rows that were
+ * erased or not stored. Throws `not_found` if there is no such import.
+ */
 export const listFailedRows: Operation<'listFailedRows'> = async ({ database }, request) => {
   const { accountId, importId, after = 0 } = request
   const header = theRow(await selectHeader(database, accountId, importId), 'import')
@@ -68,7 +74,7 @@ export const listFailedRows: Operation<'listFailedRows'> = async ({ database }, 
 
 /**
  * Cancels an import. The leads that the import has created stay, and no further lead is created. Does not
- * change an import that has already ended. Throws `not_found`.
+ * change an import that has already ended. Throws `not_found` if there is no such import.
  */
 export const cancelImport: Operation<'cancelImport'> = async (deps, { accountId, importId }) => {
   const cancelled = await deps.database.transaction(async (tx) => {

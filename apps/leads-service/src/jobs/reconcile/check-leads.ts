@@ -30,9 +30,9 @@ export type Stage = (
 const LEADS = 500
 const ACCOUNTS = 1000
 /**
- * The maximum number of leads that a check reads after the last reconciled lead of an account. A lead whose
- * event is still in the outbox keeps all later leads from becoming reconciled. Without the limit, each check
- * would read all these leads again.
+ * The maximum number of leads that a check reads after the last reconciled lead of an account. A lead that is
+ * less than a day old, and whose event is still in the outbox, keeps all later leads from becoming
+ * reconciled. Without the limit, each check would read all these later leads.
  */
 const AHEAD = 10_000
 
@@ -58,7 +58,7 @@ const select = statement<LeadRow>('leads-to-reconcile')`
   LEFT JOIN leads l ON l.account_id = s.account_id AND l.number = n.number
   ORDER BY s.account_id, n.number`
 
-// Moves an account's reconciled number only if the batch starts after exactly that number. Otherwise another
+// Moves an account's reconciled number only if the batch starts directly after this number. Otherwise another
 // check has moved the number, or an earlier batch has stopped at a lead whose event is still in the outbox.
 const move = statement('move-reconciled')`
   INSERT INTO reconciled_leads AS r (account_id, number)

@@ -124,8 +124,8 @@ export type SearchWord = Starts[][]
 // The minimum number of digits for a search by the end of a number. Too many numbers end with the same three
 // digits.
 const MIN_END = 4
-// The minimum number of digits for a search that omits the 0 or 44 of a number. With fewer digits, `7946`
-// would also find all numbers that begin with 07946.
+// The minimum number of digits for a search that omits the 0 or 44 of a number. If four digits were enough, a
+// search for `7946` would also find all numbers that begin with 07946.
 const MIN_START = 7
 
 /**

@@ -123,8 +123,8 @@ const keepUnsettable = <Part extends object>(built: Part, before: Part): Partial
 }
 
 /**
- * Builds the changed lead. `whole` is the lead after the change. If the quotes do not change, `whole` has no
- * quotes.
+ * Builds the changed lead from `whole`, a request that would create the lead as it is after the change. If
+ * the quotes do not change, `whole` has no quotes, and the caller adds the stored quotes to the result.
  */
 const buildChangedLead = async (
   tx: OpenTransaction,
@@ -234,7 +234,8 @@ export const changeLead = async (
   const whole: CreateLead = { ...item, lead: { ...item.lead!, ...after, userId: item.lead!.userId, quotes } }
 
   const refusal = changes.length > 0 ? refuseLead(item, references, limits, whole) : undefined
-  // If-Match counts only if the request is otherwise valid (RFC 9110, 13.2.1).
+  // Checks If-Match last, because a request that is refused for another reason must get the error for that
+  // reason (RFC 9110, 13.2.1).
   const mismatch = refusal ?? matchError(upsert.ifMatch, found.version)
   if (mismatch) return mismatch
   const describeWritten = (shown: Lead, version: number): WrittenLead => ({

@@ -96,8 +96,8 @@ const createOneByOne = async (
 }
 
 /**
- * The cost, in rows, above which a batch is large. Large batches have a separate queue, because a large
- * lead takes seconds, and small batches must not wait for it.
+ * The cost, in rows, above which a batch is large. Large batches have a separate queue, because writing a
+ * lead with thousands of items takes seconds, and small batches must not wait for it.
  */
 const LARGE_BATCH_COST = 300
 

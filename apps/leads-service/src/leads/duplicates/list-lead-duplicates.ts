@@ -16,8 +16,8 @@ const select = statement<Row>('lead-of-duplicates')`
 
 /**
  * Lists the suspected duplicates of a lead, newest first: leads that may belong to the same person, and that
- * were created within the window before or after the lead. Does not find leads that are not indexed yet.
- * Throws `not_found`.
+ * were created at most `duplicateWindowMs` before or after the lead. Does not find leads that are not indexed
+ * yet. Throws `not_found` if there is no such lead.
  */
 export const listLeadDuplicates: Operation<'listLeadDuplicates'> = (deps, request) =>
   deps.database.transaction(async (tx) => {

@@ -55,8 +55,9 @@ const chooseStatuses = ({ status, linked, statusBefore }: LinkedLead, original: 
 /**
  * Marks a lead as a duplicate of another lead of its account, or removes the mark. Removing the mark restores
  * the status that the lead had before it was marked. A status that was changed after the marking stays.
- * Either request raises the version, and records history and event, as Update Lead does. Throws `not_found`,
- * `lead_erased` and `invalid`.
+ * A visible change raises the version, and records history and event, as Update Lead does. Throws `not_found`
+ * if there is no such lead, `lead_erased` if it was erased, and `invalid` if it cannot be a duplicate of the
+ * other lead (`checkOriginal`).
  */
 export const markLeadDuplicate: Operation<'markLeadDuplicate'> = (deps, request) =>
   recordingTransaction(deps, async (tx) => {

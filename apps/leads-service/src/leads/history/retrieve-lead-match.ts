@@ -8,7 +8,7 @@ const select = statement<MatchColumns & { erased: boolean }>('lead-match')`
 
 /**
  * Retrieves the current values of a lead that the filters of webhook endpoints compare. Throws `not_found`
- * and `lead_erased`.
+ * if there is no such lead, and `lead_erased` if it was erased.
  */
 export const retrieveLeadMatch: Operation<'retrieveLeadMatch'> = async ({ database }, request) => ({
   match: readMatch(await requireUnerased(database, select, request)),

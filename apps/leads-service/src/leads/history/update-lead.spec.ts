@@ -80,8 +80,8 @@ test('the tag that a lead is created with changes with each change of it, and wi
 })
 
 /**
- * Locks a lead's row. `release` first waits until three changes wait for the row. The server runs at most
- * three calls of an account at once.
+ * Locks a lead's row. `release` first waits until three changes wait for the row. These are all that can wait
+ * at once, because the server runs at most three calls of an account at once.
  */
 const heldUntilAllWait = async (reference: string) => {
   const [holder, watcher] = [1, 2].map(() => new Client({ connectionString: service.database.url })) as [

@@ -83,7 +83,8 @@ export const updateLead: Operation<'updateLead'> = (deps, request) =>
     const row = await requireUnerased(tx, lockToUpdate, request, email)
     if (userEmail !== undefined && row.assignee_id === null)
       throw ServiceError.invalid({ user_email: ['The selected user email is invalid.'] })
-    // If-Match counts only if the request is otherwise valid (RFC 9110, 13.2.1).
+    // Checks If-Match last, because a request that is refused for another reason must get the error for that
+    // reason (RFC 9110, 13.2.1).
     const mismatch = matchError(request.ifMatch, row.version)
     if (mismatch) throw mismatch
     const assignee =

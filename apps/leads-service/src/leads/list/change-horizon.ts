@@ -10,10 +10,10 @@ const selectHorizon = statement<{ horizon: string }>('change-horizon')`
   WHERE datname = current_database() AND backend_xid IS NOT NULL`
 
 /**
- * Returns the change horizon. Every change that commits after this call, or that a snapshot taken after this
- * call does not contain, has an updated_at that is not before the horizon. A list of changes that ends before
- * the horizon is therefore complete. Must be called before, and outside of, the transaction that reads the
- * list.
+ * Returns the change horizon. Every change that commits after this call has an `updated_at` at or after the
+ * horizon. The same holds for every change that a snapshot taken after this call does not contain. A list of
+ * changes that ends before the horizon is therefore complete. Must be called before, and outside of, the
+ * transaction that reads the list.
  */
 export const changeHorizon = async (db: Transaction): Promise<string> => {
   const [row] = await selectHorizon(db)

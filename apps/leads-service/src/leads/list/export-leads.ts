@@ -14,7 +14,8 @@ const BATCH_BYTES = 4_000_000
 /** `body` is null if the stored JSON of the lead has another format. */
 type Row = { number: number; id: number; managed: string; body: string | null }
 
-// Limits the batch cheaply, because PostgreSQL knows the length of a text without reading the text.
+// Limits the batch by the size of its JSON. This is cheap, because PostgreSQL knows the length of a text
+// without reading the text.
 const select = statement<Row>('export-leads')`
   SELECT number, id, managed, body FROM (
     SELECT l.number, l.id, l.managed,
@@ -31,9 +32,9 @@ const select = statement<Row>('export-leads')`
 const OLDEST_FIRST = leadOrder('created_at')
 
 /**
- * Returns the next batch of an account's leads that match the filters, oldest first. The last batch is empty
- * and has no `nextAfter`. A batch with `nextAfter` may be empty, too. The audit log records an export once,
- * at its first batch.
+ * Returns the next batch of an account's leads that match the filters, oldest first. A batch without
+ * `nextAfter` is empty, and is the last. A batch with `nextAfter` is not the last, even if it is empty. The
+ * audit log records an export once, at its first batch.
  */
 export const exportLeads: Operation<'exportLeads'> = async (deps, request) => {
   const { database, jsonFormat, actor } = deps

@@ -30,7 +30,7 @@ const selectPages = statement<ListedRow>('list-leads')`
       AND l.number > a.lead_count - asked.skipped - ${PER_PAGE}
   ) page`
 
-// Limits the page number, because the product of a larger page number would not be a safe integer. No account
+// Limits the page number, because a larger page number times PER_PAGE might not be a safe integer. No account
 // has that many pages.
 const countSkipped = ({ page }: LeadPage) =>
   Math.floor(Math.min(page - 1, Number.MAX_SAFE_INTEGER / PER_PAGE / 2) * PER_PAGE)

@@ -173,8 +173,8 @@ const listRangeConditions = (scan: Scan, reading: Reading, at: At): string[] => 
 }
 
 /**
- * Lists the conditions of the filters that `listRangeConditions` does not cover. They decide whether a lead
- * that the scan has read matches.
+ * Lists the conditions of the filters that `listRangeConditions` does not cover. A lead that the scan has
+ * read is a match if it meets these conditions.
  */
 const listMatchConditions = (
   scan: Scan,

@@ -58,7 +58,7 @@ type Listed = { items: Uint8Array; nextBefore?: number | undefined }
 
 interface Kind {
   columns: string
-  /** The JSON that the list adds to the response of the creation. */
+  /** The fields, as JSON, that a record has in the list, but not in the response to its creation. */
   more?: string
   add: (on: Scene) => Promise<{ body: Uint8Array }>
   list: (asked: Asked) => Promise<Listed>

@@ -26,7 +26,7 @@ export const selectRecords = (table: string, columns: string): string => `
 /**
  * Makes an operation that lists records of a lead, newest first. The operation returns a JSON array of the
  * records with ids below `before`, at most LIMIT of them. The parameters of `select` are the account, the
- * lead and `before`. Throws `not_found`.
+ * lead and `before`. The operation throws `not_found` if there is no such lead.
  */
 export const listRecords = <Row extends { id: number }, Asked extends ListAppointmentsRequest>(
   what: string,

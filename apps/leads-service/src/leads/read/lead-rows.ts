@@ -31,7 +31,7 @@ type Find<Found> = (db: Transaction, ...values: unknown[]) => Promise<Found[]>
 
 /**
  * Finds the row of a lead with a statement whose parameters are the account, the reference and `more`. Throws
- * `not_found`.
+ * `not_found` if there is no such lead.
  */
 export const requireLead = async <Found>(
   db: Transaction,
@@ -44,9 +44,7 @@ export const requireLead = async <Found>(
   return found
 }
 
-/**
- * Finds the row of a lead that is not erased, as `requireLead` does. Throws `not_found` and `lead_erased`.
- */
+/** Finds the row of a lead, as `requireLead` does. Throws `lead_erased` if the lead was erased. */
 export const requireUnerased = async <Found extends { erased: boolean }>(
   ...asked: Parameters<typeof requireLead<Found>>
 ): Promise<Found> => {
