@@ -35,8 +35,8 @@ export const toMs = (instant: string) => `floor(extract(epoch FROM ${instant}) *
 /**
  * SQL: whether a delivery has no valid claim. `claimMs` is SQL for the length of a claim in milliseconds. If
  * PostgreSQL's clock has gone back, earlier claims end too late. A claim is therefore not valid if it ends
- * more than a minute after a new claim would end. The expression uses now(), which does not change within a
- * transaction.
+ * more than a minute after a new claim would end. The expression uses now(), so that all statements of a
+ * transaction agree on which claims are valid.
  */
 export const isUnclaimed = (claimMs: string) =>
   `(claimed_until IS NULL OR claimed_until NOT BETWEEN now() AND now() + (${claimMs} + 60000) * interval '1 ms')`

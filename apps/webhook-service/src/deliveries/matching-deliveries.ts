@@ -133,8 +133,8 @@ export const buildMatchingQuery = (scan: Scan, limit: number) =>
     return `SELECT id FROM deliveries WHERE ${OF_ACCOUNT} ${where} ${ACCOUNT_ORDER} LIMIT ${limit}`
   })
 
-// Counts an event without deliveries as one delivery. ORDER BY makes PostgreSQL read the index even if its
-// statistics are wrong.
+// Counts an event without deliveries as one delivery, because a response must read such an event, too. ORDER
+// BY makes PostgreSQL read the index even if its statistics are wrong.
 const countLeadDeliveries = statement<{ count: number }>('count-of-lead')`
   SELECT count(*) FROM (
     SELECT FROM (
@@ -174,7 +174,8 @@ export const findBounds = async (tx: Transaction, { from, to }: Filter, cursor: 
 
 /**
  * Finds the newest delivery that this response does not read. Returns undefined if the response reads all
- * deliveries. Divides the limit for each status equally among the endpoints.
+ * deliveries. If the filter has an endpoint or a status, `READ_LIMIT` applies to each status and is divided
+ * equally among the endpoints.
  */
 export const findFirstUnread = async (tx: Transaction, scan: Scan): Promise<number | undefined> => {
   const { filter } = scan

@@ -22,15 +22,15 @@ const releaseClaims = statement('release-claims')`
  * Makes the attempts of this process and records their outcomes. A claimed delivery is in one of these
  * states:
  *
- * - in flight: its attempt has a slot, or waits for its receiver.
+ * - in flight: its attempt has a slot, or waits without a slot for the response of its receiver.
  * - unrecorded: its attempt has ended and waits for the record step.
  * - finished: the attempt is recorded, or the claim is released. `onRetry` is called if another attempt
  *   follows.
  *
- * An attempt that fails with an internal error does not count. Normally the claim is then released, and
- * nothing is claimed for a second, because free sockets or the database may be missing. If the error concerns
- * only this delivery (for example, none of the keys decrypts its secret), other attempts go on, and the claim
- * stays until it expires.
+ * An attempt that fails with an internal error is not recorded. Normally the claim is then released, and
+ * nothing is claimed for a second, because the process may have no free sockets or the database may be
+ * unavailable. If the error concerns only this delivery (for example, none of the keys decrypts its secret),
+ * other attempts go on, and the claim stays until it expires.
  *
  * `onFree` is called when the number of unrecorded attempts falls below its limit.
  */

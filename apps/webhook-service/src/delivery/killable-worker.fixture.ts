@@ -52,8 +52,8 @@ const MOMENTS: Record<string, { before: Death; after: Death }> = {
 const never = () => new Promise<never>(() => undefined)
 
 /**
- * Starts a real worker on a real database that can stop as a killed process does. After its death, none of
- * its calls returns, and PostgreSQL ends its sessions.
+ * Starts a real worker that uses a real database. The worker can stop as a killed process does: after its
+ * death, none of its calls returns, and PostgreSQL ends its sessions.
  */
 export const startKillableWorker = (options: {
   url: string

@@ -157,7 +157,8 @@ test('the attempt of a dead process is repeated within a second after its claim 
     text: "UPDATE deliveries SET claim = 1, claimed_until = clock_timestamp() + interval '4 s'",
   })
   sender = startSender(async () => outcome(null), { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 })
-  // Waits at most 7 s, because even an idle poll would repeat the attempt after 7.75 s.
+  // Waits at most 7 s. The claim expires after 4 s. Polls whose pause doubles each time would find the
+  // delivery only after 7.75 s (250 ms + 500 ms + 1 s + 2 s + 4 s).
   await eventually(
     async () =>
       expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),

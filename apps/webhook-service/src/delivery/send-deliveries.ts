@@ -149,8 +149,9 @@ export const sendDeliveries = (options: SendOptions) => {
         claim: newClaim(claimMs),
         deliveries: mayStart ? slots.claimable() : 0,
         perEndpoint,
-        // Leaves an endpoint to the claim loop if its older deliveries wait, because these go first. Also
-        // leaves a failing endpoint to the claim loop, because the claim loop serves healthy endpoints first.
+        // Leaves an endpoint to the claim loop while older deliveries of the endpoint are due, because they
+        // must be attempted first. Also leaves a failing endpoint to the claim loop, because the claim loop
+        // serves healthy endpoints first.
         mayClaim: (endpointId) =>
           !claiming.has(endpointId) && !waiting.has(endpointId) && !slots.isFailing(endpointId),
       }

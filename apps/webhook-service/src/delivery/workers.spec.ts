@@ -227,8 +227,8 @@ test('attempts that end while the database is unavailable are recorded later and
 })
 
 test('two hundred endpoints that hang do not delay one that responds', async () => {
-  // The timeout is 10 s. On a busy machine a response may take more than a second. The endpoint of this
-  // response is then slow, and waits until an attempt at another endpoint times out.
+  // The timeout is 10 s. On a busy machine a response of the healthy endpoint may take more than a second.
+  // The healthy endpoint is then slow, and waits until an attempt at another endpoint times out.
   const service = await startService(doors, { WEBHOOK_CONCURRENCY: 16, WEBHOOK_TIMEOUT: 10_000 })
   try {
     receiver.answerWith(({ url }) => (url.endsWith('/hang') ? 'hang' : { status: 200 }))

@@ -9,7 +9,10 @@ export interface Lookup {
   resolve: ResolveHost
 }
 
-/** The host of a URL, its IP addresses that are known so far, and the IP addresses that the guard allows. */
+/**
+ * The host of a URL, its IP addresses except those that arrive later (`found`), and the IP addresses that the
+ * guard allows.
+ */
 export interface FoundAddresses {
   host: string
   found: string[]
@@ -53,8 +56,8 @@ const dialDirectly: Dial = async (target, signal) => {
 /**
  * Connects to the first of these addresses that accepts a connection. Tries the next address after 250 ms,
  * and continues the earlier tries. Node.js itself would end the earlier tries, and would then fail if a
- * receiver is slow or if a SYN packet is lost. TCP repeats a lost packet only after 1 s. Rejects with the
- * error of the first address, or with ABORT_ERR after `timeoutMs`.
+ * receiver is slow or if a SYN packet is lost, because TCP repeats a lost packet only after 1 s. Rejects with
+ * the error of the first address, or with ABORT_ERR after `timeoutMs`.
  */
 export const connectToFirst = async (
   { known, later }: Addresses,

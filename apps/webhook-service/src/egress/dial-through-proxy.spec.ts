@@ -147,7 +147,7 @@ test('a tunnel is reused, and a request that fails on a reused tunnel is sent ag
   for (const tunnels of [1, 1, 2]) {
     expect(await attempt(url)).toMatchObject({ status: 200, error: null })
     expect([proxy.targets.length, connections]).toEqual([tunnels, tunnels])
-    // The connection can be reused a moment after the response.
+    // Waits, because the connection becomes reusable only a moment after the response.
     await setImmediate()
   }
 })

@@ -147,7 +147,7 @@ test('a reused connection stays with the checked address when DNS changes', asyn
     const url = `http://moving.example:${(server.address() as AddressInfo).port}/`
     expect(await attempt(url)).toMatchObject({ error: null })
     reply = '10.0.0.1'
-    // The connection can be reused a moment after the response.
+    // Waits, because the connection becomes reusable only a moment after the response.
     await setImmediate()
     expect(await attempt(url)).toMatchObject({ error: null })
     expect([requests, sockets.size]).toEqual([2, 1])

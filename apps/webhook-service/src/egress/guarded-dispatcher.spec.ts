@@ -65,7 +65,7 @@ test.each([
   const { url, counts, ids } = await scriptedServer(script)
   const attempt = attempter()
   expect(await attempt(url)).toMatchObject({ error: null })
-  // The connection can be reused a moment after the response.
+  // Waits, because the connection becomes reusable only a moment after the response.
   await setImmediate()
   const { error } = await attempt(url)
   expect({ error, counts }).toEqual(expected)

@@ -99,7 +99,8 @@ test('records without a time to live are queried again', async () => {
   expect((await resolve('crm.example')).known).toEqual(['127.0.0.2'])
 })
 
-// Resolution ends with a fifth of this time left, which is enough for a busy machine to report `dns`.
+// Resolution ends when a fifth of this time (600 ms) is left. This is enough for a busy machine to fail the
+// attempt with `dns` before the timeout.
 const TIMEOUT_MS = 3000
 
 test('an attempt fails with dns if name servers ignore its host name', async () => {

@@ -21,7 +21,7 @@ export interface ResolveError extends Error {
 }
 
 interface ResolverOptions {
-  /** The longest time in milliseconds that a host may take. */
+  /** The longest time in milliseconds that the resolution of a host may take. */
   limitMs: number
   /**
    * IP addresses of name servers, with a port if it is not 53. The default is the servers of

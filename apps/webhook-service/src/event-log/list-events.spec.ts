@@ -219,7 +219,7 @@ test('a page ends before pruned events, and one response reports all gaps that i
     expect(read.slice(0, 3)).toEqual([2, 'gone', 4])
     expect(read.filter((each) => each === 'gone')).toHaveLength(1)
   }
-  // A new reader has missed no event.
+  // A reader that starts with the oldest event has missed no event, so it gets no 410.
   for (const limit of [1, 2, 100]) expect(await readThrough(22, { limit })).toEqual([1, 2, 4, 6, 9, 10, 12])
   // Events that are pruned later are reported, also to a reader that has had a 410 before.
   const { nextCursor: afterGap } = await list({ accountId: 22, fromSequence: 5 })

@@ -117,7 +117,7 @@ const findRowsAfterGaps = (rows: Scanned[], start: number) =>
  *
  * `gone` reports that events after the position were pruned, or that the position is not from this log. A
  * page ends before a gap, and the next response reports the gap. One `gone` response reports all gaps among
- * the next 1,000 kept events. Otherwise most responses would be `gone` in a log in which every other event
+ * the next 1,000 kept events. Otherwise most responses would be `gone` in a log in which each second event
  * was pruned. A reader that starts with the oldest event has missed no event, so it gets no `gone`.
  */
 export const listEvents: Operation<'listEvents'> = async (dependencies, request) => {

@@ -113,9 +113,9 @@ const EVENTS = `
   CREATE INDEX fan_out_queue_by_age ON fan_out_queue (queued_at);`
 
 const DELIVERIES = `
-  -- Has no foreign keys, because checking both keys was a fifth of what storing an event costs PostgreSQL.
-  -- Instead, the transaction that creates a delivery locks its endpoint and its event, and an event is
-  -- removed only after its deliveries.
+  -- Has no foreign keys, because checking the two keys took a fifth of the time that PostgreSQL needs to
+  -- store an event. Instead, the transaction that creates a delivery locks its endpoint and its event, and an
+  -- event is removed only after its deliveries.
   CREATE TABLE deliveries (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account_id bigint NOT NULL,

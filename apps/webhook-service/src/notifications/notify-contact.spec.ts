@@ -32,7 +32,7 @@ beforeEach(async () => {
     clock,
     SMTP_URL: mail.target,
     WEBHOOK_DISABLE_AFTER: 5 * DAY_MS,
-    // The service attempts only deliveries that a test requests.
+    // Retries follow only after 30 days, so the service attempts only deliveries that a test requests.
     WEBHOOK_RETRY_SCHEDULE: [30 * DAY_MS],
   }
   service = await startService(doors, settings)

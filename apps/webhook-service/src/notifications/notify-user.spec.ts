@@ -119,8 +119,9 @@ test('after a drain, another process sends unsent messages, and none that may ha
       onData: (stream, _session, done) => {
         stream.resume().on('end', () => {
           seen.taken += 1
-          // The second message is the first whose data arrives. The server takes the data and never responds,
-          // so the service must assume that the server has accepted the message.
+          // The server still holds the first message, so the data of the second message arrives first. The
+          // server takes this data and never responds, so the service must assume that the server has
+          // accepted the message.
           if (seen.taken > 1) done()
         })
       },

@@ -202,8 +202,8 @@ const checkNextEvents = async (
 /**
  * Checks the next batch of events, or of endpoints with open deliveries. Finds deliveries of enabled
  * endpoints that will not be attempted: deliveries that are overdue while no attempt of the endpoint is in
- * flight, deliveries that are due later than the schedule allows, and deliveries that are still held. Reports
- * only the first such deliveries of each endpoint.
+ * flight, deliveries that are due later than the schedule allows, and deliveries that have stayed held for
+ * longer than `OUT_OF_SYNC_MS`. Reports only the first such deliveries of each endpoint.
  */
 const checkNext = async (
   dependencies: Dependencies,

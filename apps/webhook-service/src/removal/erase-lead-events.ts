@@ -110,8 +110,8 @@ const eraseIn = async (
 /**
  * Erases the bodies of a lead's events, the responses of receivers, and .eml files. Cancels all deliveries
  * that are not delivered. With `tombstone`, stores an empty event for each of `eventIds` that is not stored,
- * so that a message that arrives later cannot store the event. May be repeated. Reports everything that was
- * erased so far, also by earlier calls.
+ * so that a message that arrives later cannot store the event. May be repeated. Reports everything that this
+ * call and earlier calls have erased.
  */
 export const eraseLeadEvents: Operation<'eraseLeadEvents'> = async (dependencies, request) => {
   const { database, notifications, deleteMessages, claimMs } = dependencies

@@ -169,7 +169,7 @@ test('deliveries of lead.erased are kept outside the log, even after their endpo
   await service.stop()
   await daysPass(90.1)
   await doors.rows(`UPDATE endpoints SET deleted_at = deleted_at - interval '91 days'`)
-  // Only the event of the other type is removed.
+  // Removes only the event that is not of the type `lead.erased`.
   expect(await prune()).toBe(1)
   const rows = () => doors.rows('SELECT id, number, kept_at::text, xmin FROM events')
   const left = await rows()

@@ -12,9 +12,9 @@ const lockPruning = statement<{ locked: boolean }>('lock-pruning')`
   SELECT pg_try_advisory_xact_lock(hashtextextended('prune ' || current_schema(), 0)) AS locked`
 
 // Uses now(), because PostgreSQL cannot limit an index search by clock_timestamp(). Skips events that an
-// erasure has locked, and a later run prunes these events. Each run starts an hour before the last event of
-// the previous run. A run does not start earlier, because the index has the entries of removed events until
-// it is vacuumed.
+// erasure has locked. A later run prunes these events, because each run starts an hour before the last event
+// of the previous run. An even earlier start would read the index entries of removed events, which stay in
+// the index until it is vacuumed.
 const lockOld = statement<{ id: string; since: string }>('find-old-events')`
   SELECT id, coalesce(kept_at, created_at) AS since FROM events
   WHERE coalesce(kept_at, created_at) >= coalesce(:from::timestamptz - :overlapHours::int * interval '1 hour', '-infinity')
@@ -76,7 +76,7 @@ const keepEvents = statement('keep-events')`
   ) k
   WHERE events.id = k.id AND k.at >= clock_timestamp() - :shortestMs::bigint * interval '1 ms'`
 
-// Deletes old dead letters, because the outbox reads a dead letter within minutes.
+// Deletes old dead letters. They are no longer needed, because the outbox reads a dead letter within minutes.
 const deleteDeadLetters = statement('delete-dead-letters')`
   DELETE FROM dead_letters WHERE event_id = ANY (ARRAY (
     SELECT event_id FROM dead_letters WHERE recorded_at < now() - :keptMs::bigint * interval '1 ms'

@@ -91,8 +91,8 @@ const countByAccount = (events: StoredEvent[]): Map<number, number> => {
 }
 
 /**
- * Returns the number of each event, and null for an event without a number. `nextNumbers` has the first of
- * the new numbers of each account.
+ * Returns the number of each event, and null for an event without a number. `nextNumbers` has, for each
+ * account, the number of its first new event.
  */
 const numberEvents = (events: StoredEvent[], nextNumbers: Map<number, number>): (number | null)[] => {
   const next = new Map(nextNumbers)
@@ -165,7 +165,7 @@ const planEvents = async (
 
 /**
  * Stores new events and creates their deliveries. Resolves with a promise of the deliveries without waiting
- * for them, so that the commit follows at once, and the counters stay locked for the shortest time.
+ * for them. So the commit follows at once, and the counters are locked for the shortest time.
  */
 const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
   const { now, limits } = options

@@ -34,7 +34,7 @@ test('an invalid event becomes a dead letter, is counted and logged once, and de
     { leadVersion: 0 },
     { body: new Uint8Array() },
   ].map((over) => doors.event(1, over))
-  // A message without an id or an account cannot come from the outbox.
+  // The outbox never publishes such messages: one has no valid id, and the other has no account.
   const strange = [doors.event(1, { eventId: 'none' }), doors.event(0)]
   const refusedTotal = (count: number) =>
     eventually(async () => expect(await service.metric('leadwire_webhook_events_refused_total')).toBe(count))

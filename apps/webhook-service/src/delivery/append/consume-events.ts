@@ -26,8 +26,8 @@ const MAX_ACK_PENDING = 20_000
 const PULL_EXPIRES_MS = 2000
 /**
  * How many messages one pull requests. A message has at most 1 MB, so a pull delivers at most 64 MB. A pull
- * has no limit in bytes, because such a limit stalls the client. A message that is larger than the remaining
- * bytes ends the pull, and the next pull starts only after two missed heartbeats.
+ * has no limit in bytes, because such a limit would stall the client: a message larger than the remaining
+ * bytes would end the pull, and the next pull would start only after two missed heartbeats.
  */
 const MAX_PULLED = 64
 

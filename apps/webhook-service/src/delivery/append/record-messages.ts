@@ -15,8 +15,8 @@ const findErased = statement<{ id: string }>('find-erased-events')`
 
 /**
  * Records the sequence numbers of messages whose events are already stored or are invalid. Resolves with the
- * ids of the erased events. The caller must delete the messages of erased events from the stream. If another
- * event is erased later, that erasure deletes the recorded messages.
+ * ids of the erased events. The caller must delete the messages of erased events from the stream. If one of
+ * the other events is erased later, that erasure deletes its recorded messages.
  *
  * The order matters. An erasure marks events as erased before it reads the numbers, and this function writes
  * the numbers before it reads which events are erased. So either the erasure or the caller of this function

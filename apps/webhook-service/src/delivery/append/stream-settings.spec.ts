@@ -55,7 +55,8 @@ test('the service is not ready while the stream cannot be created, and logs this
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const service = await startService(doors, { logger })
   let polls = 0
-  // The service tries to create the stream every 250 ms.
+  // The service tries to create the stream every 250 ms. 20 polls take at least 400 ms, so the service fails
+  // more than once and must log only the first failure.
   await eventually(async () => {
     expect(await service.readiness()).toEqual({ status: 'not ready', missing: ['stream'] })
     polls += 1

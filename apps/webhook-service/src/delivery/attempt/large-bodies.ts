@@ -7,8 +7,8 @@ import { createFairQueue, type Database, statement } from '@leadwire/service-kit
  */
 export const LARGE_BYTES = 16 * 1024
 /**
- * The maximum number of bytes of large bodies in memory: first for all accounts together, then for one
- * account.
+ * The maximum number of bytes of large bodies in memory, for all accounts together (`BYTES`) and for one
+ * account (`BYTES_PER_ACCOUNT`).
  */
 const BYTES = 64 * 1024 * 1024
 const BYTES_PER_ACCOUNT = 16 * 1024 * 1024

@@ -203,7 +203,7 @@ test('errors of a refused connection, an unknown name and a failed TLS handshake
 })
 
 test.each([
-  // Node.js has no code for a violated name constraint.
+  // Node.js has no code for a violated name constraint, so it reports UNSPECIFIED.
   { code: 'UNSPECIFIED', message: 'permitted subtree violation' },
   { code: 'PATH_LENGTH_EXCEEDED' },
   { code: 'ERROR_IN_CERT_NOT_BEFORE_FIELD' },

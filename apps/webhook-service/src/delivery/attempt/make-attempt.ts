@@ -11,8 +11,8 @@ import { renderHeaders, type Webhook } from './webhook-headers'
 export interface Result {
   status: number | null
   /**
-   * Null on success. `internal` if the attempt failed because of an internal error. Such an attempt does not
-   * count.
+   * Null on success. `internal` if the attempt failed because of an internal error. Such an attempt is not
+   * recorded.
    */
   error: AttemptError | 'internal' | null
   /** Whether a retry would have the same outcome. */
@@ -95,8 +95,8 @@ const describeFailure = (cause: unknown, isProxied: boolean): Pick<Result, 'erro
 }
 
 /**
- * Makes an attempt and measures its time, in a span of its event's trace. `status` is the name of the span's
- * attribute for the status.
+ * Calls `attempt` in a span of the event's trace (`traceparent`), and measures how long the attempt takes.
+ * `status` names the attribute of the span that gets the status of the response.
  */
 export const timeAttempt = <Made extends Result>(
   traceparent: string | null,

@@ -78,8 +78,8 @@ export const post = (options: {
       })
       timeout = error
       finish((received) => reject(Object.assign(error, { response: received })))
-      // Without a connection there is nothing to abort. The connector has the same time limit, so it ends,
-      // too.
+      // Without a connection there is nothing to abort. The connector has the same time limit, so it ends by
+      // itself.
       controller?.abort(error)
     }, timeoutMs)
 

@@ -86,10 +86,9 @@ export interface ClaimRequest {
 }
 
 /**
- * Claims due deliveries, the longest due first. Claims nothing at a disabled or
- * deleted endpoint, even if its deliveries still have the status pending. Skips scheduled deliveries that
- * were due before `from`. While an old snapshot is open, this part of the index is full of entries of
- * deliveries that are already delivered.
+ * Claims due deliveries, the longest due first. Claims nothing at a disabled or deleted endpoint, even if its
+ * deliveries still have the status pending. Skips scheduled deliveries that were due before `from`: while an
+ * old snapshot is open, this part of the index is full of entries of deliveries that are already delivered.
  */
 export const claimDeliveries = (
   database: Database,

@@ -32,8 +32,9 @@ const STORED_WITHIN_MS = 10_000
  * A *full* poll reads all pending deliveries in the order of their due times. While an old snapshot (such as
  * a dump's) is open, the index still has the entries of deliveries that are no longer pending, and a full
  * poll reads these entries, too. If a full poll is slow, the next polls are *short*: they start at the due
- * time of the first pending delivery. The next full poll follows after 20 times the duration of the last full
- * poll, so full polls take at most a twentieth of the time.
+ * time of the first pending delivery, or `STORED_WITHIN_MS` before the full poll if that is earlier. The next
+ * full poll follows after 20 times the duration of the last full poll, so full polls take at most a twentieth
+ * of the time.
  */
 export const createPoller = (options: {
   queue: Database

@@ -3,7 +3,9 @@ import type { Dependencies } from '../../operation'
 
 /** How many deliveries one statement makes due. */
 const BATCH = 1000
-/** A margin that is added to the longest pause and to the length of a claim. */
+/**
+ * A margin that is added to the sum of the longest pause and the length of a claim (`computeLatestAttempt`).
+ */
 const BEYOND_MS = 60_000
 
 interface Reset {

@@ -92,8 +92,8 @@ test('a thousand hanging endpoints always leave room for one that responds', () 
     pass(100)
   }
   expect(running.length).toBeGreaterThan(16 * 8)
-  // The limit is 8 slow attempts for each slot. In the second before an attempt becomes slow, 10 attempts can
-  // start in each slot.
+  // The limit is 8 slow attempts for each of the 16 slots. In addition, each slot can start 10 attempts (one
+  // every 100 ms) in the second before an attempt counts as slow.
   expect(running.length).toBeLessThanOrEqual(16 * (8 + 10))
 })
 

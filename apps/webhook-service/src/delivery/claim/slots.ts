@@ -56,9 +56,7 @@ export const createSlots = (options: {
   let usedBySlow = 0
   /** How many slow attempts are in flight. */
   let slowInFlight = 0
-  /**
-   * How many attempts at failing endpoints may start before attempts at healthy endpoints. May be a fraction.
-   */
+  /** How many of the next starts are reserved for attempts at failing endpoints. May be a fraction. */
   let failingCredit = 0
 
   const getEndpoint = (id: number): Endpoint => {
@@ -73,8 +71,8 @@ export const createSlots = (options: {
     free() > kept && slowInFlight < concurrency * SLOW_PER_SLOT[pace]
 
   /**
-   * Assigns slots one by one, to accounts in turn and to the endpoints of an account in turn. Returns how
-   * many slots are left.
+   * Assigns slots one by one: to accounts in turn, and within an account to its endpoints in turn. Returns
+   * how many slots are left.
    */
   const deal = (accounts: number[][], rooms: Map<number, number>, slots: number): number => {
     const waiting = accounts.filter(({ length }) => length > 0)

@@ -63,7 +63,9 @@ const selectReceivers = statement<{ eventId: string; endpointId: number }>('find
   WHERE ${takesEvent('p', 'e')}`
 
 interface Receivers {
-  /** The endpoints that receive each event, by the id of the event, in the order of their ids. */
+  /**
+   * Maps the id of each event to the endpoints that receive the event, in the order of the endpoints' ids.
+   */
   receivers: Map<string, LockedEndpoint[]>
   /** Returns whether an account has over `mostEndpoints` endpoints. Its receivers are then incomplete. */
   isCut: (accountId: number) => boolean

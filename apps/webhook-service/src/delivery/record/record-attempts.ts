@@ -131,7 +131,7 @@ const record = async (tx: OpenTransaction, ended: Ended[]) => {
     claim: delivery.claim,
     manual: delivery.manual,
     endpointId: delivery.endpointId,
-    // Test sends and reports are not in the log. Their attempts are not reported.
+    // The events of test sends and reports are not in the log. Their failed attempts cause no report.
     isLogged: delivery.sequence !== null,
     retryAt,
   }))

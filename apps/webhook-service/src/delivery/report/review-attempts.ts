@@ -23,7 +23,7 @@ interface UnreviewedAttempt {
   startedAt: string
   error: string | null
   isExhausted: boolean
-  /** Whether the event is in the log of its account. Attempts of other events are not reported. */
+  /** Whether the event is in the log of its account. A failed attempt of any other event causes no report. */
   isLogged: boolean
 }
 
@@ -142,8 +142,8 @@ const reviewBatch = async (tx: OpenTransaction): Promise<{ reviewed: number; has
 
 /**
  * Creates one round of the review loop. A round reads attempts that the record step has queued, and decides
- * which endpoints are failing, have recovered or have exhausted deliveries. A round only writes reports.
- * `sendEndpointReport` sends the reports.
+ * which endpoints are failing, have recovered or have exhausted deliveries. A round stores reports but does
+ * not send them (see `sendEndpointReport`).
  *
  * Several processes may run rounds at the same time, and in any order. A failure counts only if it began
  * after the last success of its endpoint. A round reads the time of this success from `endpoint_hours`, so a

@@ -264,7 +264,7 @@ describe('a replay', () => {
     expect(
       made.every(({ status, fan_out, found }) => status === 'pending' && fan_out === 2 && found === 2),
     ).toBe(true)
-    // The allowed number of attempts already waits, so this round requests no attempt.
+    // 100 attempts of the replay, which is the maximum, already wait. So this round requests no attempt.
     await goOn()
     expect(await deliveriesAt(id)).toHaveLength(100)
     for (let round = 0; round < 3; round += 1) {

@@ -169,7 +169,7 @@ test('under load no receiver that follows the documented steps rejects a request
     }
     for (let rotation = 0; rotation < 2; rotation += 1) {
       await moreArrive()
-      // The receiver gets the new secret before any request is signed only with it.
+      // The receiver gets the new secret before any request is signed with the new secret alone.
       const rotated = await service.client.rotateWebhookSecret({
         accountId: 10,
         endpointId,

@@ -10,8 +10,9 @@ export const lockAccount = statement<object, { accountId: number }>('lock-accoun
   SELECT pg_advisory_xact_lock(${ACCOUNT_LOCKS}, (:accountId::bigint % 2147483647)::int)`
 
 /**
- * SQL: whether the account `:accountId` is suspended. Requires the lock of `lockAccount`. An endpoint that is
- * created or enabled during a suspension is stored as disabled by the suspension.
+ * SQL: whether the account `:accountId` is suspended. Requires the lock of `lockAccount`. If an endpoint is
+ * created as enabled or is enabled during a suspension, it is stored as disabled, and
+ * `disabled_by_suspension` is set.
  */
 export const IS_HELD = 'EXISTS (SELECT FROM public.held_accounts WHERE account_id = :accountId)'
 

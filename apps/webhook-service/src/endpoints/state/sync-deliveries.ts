@@ -30,9 +30,9 @@ const deleteUnreviewed = statement('delete-unreviewed-attempts')`
   DELETE FROM unreviewed_attempts WHERE endpoint_id = ANY ($1::bigint[])`
 
 /**
- * Resets the failures of endpoints after a change. Earlier attempts no longer count as failures. Must delete
- * the unreviewed attempts first. If a review of these attempts is running, this deletion waits for its end.
- * So `deleteFailures` also deletes the failures that the review has written.
+ * Resets the failures of endpoints after a change. Earlier attempts no longer count as failures. Deletes the
+ * unreviewed attempts first: if a review of these attempts is running, this deletion waits until the review
+ * has ended, so that `deleteFailures` also deletes the failures that the review has written.
  */
 export const resetFailures = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await deleteUnreviewed(tx, endpointIds)
