@@ -1,2 +1,3 @@
-// Makes the parts of each system that a spec file starts use TLS to each other (system.ts).
+// Turns on TLS inside every system that a spec file starts: between the services, PostgreSQL and NATS
+// (system.ts).
 process.env.LEADWIRE_TEST_TLS = '1'

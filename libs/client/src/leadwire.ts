@@ -63,7 +63,8 @@ const addKey = ({ idempotencyKey = randomId(), ...call }: CreateOptions = {}) =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-// Rejects a text that is not a UUID, because it could form another path, such as /leads/statuses.
+// Rejects a reference that is not a UUID. In a path, such a text could name another resource, such as
+// /leads/statuses.
 const checkReference = (reference: string): string => {
   if (UUID.test(reference)) return reference
   const detail = `A lead reference must be a UUID, not ${JSON.stringify(reference)}.`
@@ -139,7 +140,10 @@ export const createLeadwire = (options: LeadwireOptions) => {
       const retrieved = await retrieve(reference, call)
       return { lead: readData(retrieved), etag: retrieved.response.headers.get('etag')! }
     },
-    /** Updates a lead. Never retries, because another change may have been made in the meantime. */
+    /**
+     * Updates a lead. Never retries, because a retry could overwrite a change that was made after the first
+     * attempt.
+     */
     update: async (
       reference: string,
       body: UpdateLeadRequest,

@@ -2,15 +2,15 @@ import type { Schemas } from './api'
 
 const quote = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-// Shell code that computes headers from the secret, which the user sets. The API omits the values of these
-// headers, because they differ for each attempt.
+// Shell code for the headers whose values the API omits, because each attempt computes them. The user sets
+// the secret in $WEBHOOK_SECRET.
 const COMPUTED: Record<string, string> = {
   'X-SERVICE-Signature': `$(printf %s "$BODY" | openssl dgst -sha1 -hmac "$WEBHOOK_SECRET" | sed 's/.* //')`,
   'webhook-timestamp': '$NOW',
   'webhook-signature': `v1,$(printf %s "$ID.$NOW.$BODY" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$KEY" -binary | base64)`,
 }
 
-// Adds padding to the secret, which may have none, because `base64 -d` requires padding.
+// `base64 -d` requires padding, but the secret may have none. The loop adds the missing padding.
 const DECODE_SECRET = [
   `ENCODED=\${WEBHOOK_SECRET#whsec_}`,
   `while [ $((\${#ENCODED} % 4)) -ne 0 ]; do ENCODED="$ENCODED="; done`,

@@ -127,7 +127,8 @@ export const judgeEndpoint = ({ enabled, disabled_reason, health }: WatchedEndpo
     return { word: 'Disabled: every attempt failed', tone: 'bad', because, rank: 1 }
   if (!enabled) return { word: 'Disabled', tone: 'calm', because, rank: 3 }
   if (all === 0) return { word: 'No traffic', tone: 'calm', because, rank: 4 }
-  // If no delivery is waiting or exhausted, the latest attempts must have succeeded.
+  // No delivery is waiting or exhausted, so the latest attempts must have succeeded, although many earlier
+  // attempts in this hour failed.
   if (rate < 0.95 && health.pending + health.exhausted === 0)
     return { word: 'Recovering', tone: 'warn', because, rank: 2 }
   if (rate < 0.5) return { word: 'Failing', tone: 'bad', because, rank: 0 }

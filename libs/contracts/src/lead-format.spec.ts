@@ -91,7 +91,8 @@ const LEAD: Lead = {
 }
 
 // Rows store rendered JSON with its format number. If this test fails, this release renders different JSON.
-// Raise FORMAT, so that older rows are rendered again, and then put both new values here.
+// Raise FORMAT, so that older rows are rendered again. After that, put the new digest and the new format
+// here.
 test('JSON that is made another way has another format', () => {
   const json = leadJson(LEAD, { productStyle: true })
   const digest = createHash('sha256').update(json).digest('hex').slice(0, 16)

@@ -6,8 +6,8 @@ import { Customer, Image, Lead, LeadListItem, Quote, QuoteItem } from './lead-re
 import { fieldNames } from './schema-fields'
 
 // Makes the schema of a serializer from a record's schema, with the same order of fields. A missing nullable
-// field becomes null. Such a serializer needs no second definition of the fields, and is as fast as
-// JSON.stringify of a hand-written literal (1.2 us per lead against 1.4 us).
+// field becomes null. Such a serializer needs no second definition of the fields. It takes 1.2 us per lead,
+// and JSON.stringify of a hand-written literal takes 1.4 us.
 const serializerSchema = ({ type, properties }: TSchema, without: string[] = []): object => {
   if (type === 'object') {
     const fields = Object.entries<TSchema>(properties).filter(([name]) => !without.includes(name))

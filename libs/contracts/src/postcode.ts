@@ -5,8 +5,8 @@ const inCapitals = (text: string): string =>
   text.replace(/\p{Cf}/gu, '').replace(/[a-z]/g, (letter) => letter.toUpperCase())
 
 /**
- * Returns a postcode as it is stored: in upper case, with one space before its last three characters, or
- * before the number of a BFPO.
+ * Returns a postcode as it is stored: in upper case, with one space. The space is before the last three
+ * characters, or in a BFPO postcode before the number.
  */
 export const normalPostcode = (text: string): string =>
   inCapitals(text)

@@ -10,9 +10,9 @@ export const LEADS_STREAM = {
 export const LOGGED_SUBJECT = 'log.stored'
 
 /**
- * Returns the id of a message of an event. The stream drops a message if it has seen its id within
- * `duplicate_window`, so each repetition needs a new id. `repetition` counts the repetitions, and is 0 for
- * the first message.
+ * Returns the id of a message of an event. The stream drops a message if another message with the same id
+ * arrived within `duplicate_window`, so each repetition needs a new id. `repetition` counts the repetitions,
+ * and is 0 for the first message.
  */
 export const buildMessageId = (eventId: string, repetition: number): string =>
   repetition === 0 ? eventId : `${eventId}:${repetition}`
@@ -33,12 +33,12 @@ export const LEADS_STREAM_CONFIG = {
   // In nanoseconds, like duplicate_window.
   max_age: 3600 * 1_000_000_000,
   // Room for some 400,000 ordinary events, or 500 of the largest. nats-server refuses a stream that may
-  // outgrow the server's own limit. By default the limit is three quarters of the free disk space, so the
-  // stream needs a disk with 720 MB free.
+  // outgrow the server's own limit. By default this limit is three quarters of the free disk space. The
+  // stream may grow to 540 MB, so it needs a disk with 720 MB free.
   max_bytes: 512 * 1024 * 1024,
-  // Drops the second message of a publisher that missed an acknowledgement and published again. The outbox
-  // waits equally long before it first checks whether the event was stored. Consumers drop duplicates by
-  // event id anyway.
+  // If a publisher misses an acknowledgement and publishes an event again within 10 s, the stream drops the
+  // second message. The outbox also waits 10 s before it first checks whether the event was stored. A later
+  // duplicate does no harm, because consumers drop duplicates by event id.
   duplicate_window: 10 * 1_000_000_000,
 }
 

@@ -45,7 +45,7 @@ export type SystemOptions = {
   postgres?: string
   /** The pooler between the services and PostgreSQL. */
   pooler?: Pick<TestPooler, 'through'>
-  /** The root of another, built checkout. The system runs the services of that checkout. */
+  /** The root of another checkout, which must be built. The system runs the services of that checkout. */
   root?: string | undefined
 }
 
@@ -97,9 +97,9 @@ export type SharedSystem = Pick<
 >
 
 /**
- * Joins the system that all spec files of a run with the same settings share, and creates a new account for
- * this file. The system uses TLS if LEADWIRE_TEST_TLS is 1. The system starts for the first file that joins
- * it, and stops at the end of the run (global-setup.cjs).
+ * Joins a shared system, and creates a new account for this file. All spec files that join with the same
+ * settings in one run share one system. The system uses TLS if LEADWIRE_TEST_TLS is 1. The system starts for
+ * the first file that joins it, and stops at the end of the run (global-setup.cjs).
  */
 export async function joinSystem({ env }: Pick<SystemOptions, 'env'> = {}): Promise<SharedSystem> {
   const path = process.env['LEADWIRE_TEST_TLS'] === '1' ? '/tls' : '/'
@@ -211,7 +211,8 @@ async function makeTls(): Promise<SystemTls & { natsFiles: ServicesTls }> {
     const caFile = await writeAuthorities(directory, [authority])
     return { ...(await writeCertificate(directory, await authority.issue('spec'))), caFile }
   }
-  // The files of NATS are separate, so that a spec can replace the certificates of the services.
+  // NATS has its own certificate files, so that a spec can replace the certificates of the services without
+  // those of NATS.
   return { folder, authority, files: await filesIn(folder), natsFiles: await filesIn(join(folder, 'nats')) }
 }
 

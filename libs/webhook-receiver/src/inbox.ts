@@ -16,8 +16,9 @@ export interface InboxEvent {
   leadVersion: number | undefined
   payload: WebhookEvent
   /**
-   * Whether the inbox has already kept a newer state of the lead. `work` still gets a stale `lead.created`,
-   * because only `lead.created` has customer and quotes. `work` gets no stale `lead.updated`.
+   * Whether the inbox has kept a newer state of the lead before this event. `work` is called even for a stale
+   * `lead.created`, because only `lead.created` has customer and quotes. `work` is not called for a stale
+   * `lead.updated`.
    */
   stale: boolean
 }
@@ -29,7 +30,10 @@ export interface InboxStore<Tx> {
    * nothing if `work` throws.
    */
   once(id: string, work: (tx: Tx) => Promise<void>): Promise<Outcome>
-  /** Records the version of a lead and returns true. Returns false if a higher version is recorded. */
+  /**
+   * Records the version of a lead and returns true. If a higher version was recorded before, records nothing
+   * and returns false.
+   */
   raiseVersion(leadReference: string, version: number, tx: Tx): boolean | Promise<boolean>
   /** Returns the saved cursor of the feed. All events before the cursor are kept. Undefined at first. */
   cursor(): string | undefined | Promise<string | undefined>
@@ -54,8 +58,9 @@ export interface InboxOptions<Tx> {
   work(event: InboxEvent, tx: Tx): unknown
   store: InboxStore<Tx>
   /**
-   * Called if sequence numbers are missing before a webhook. The inbox then reads the feed. The missing
-   * events may be of types that the endpoint does not get.
+   * Called if the sequence number of a webhook shows that earlier events have not arrived. The inbox then
+   * reads the feed. A gap need not be an error: the missing events may be of types that the endpoint does not
+   * get.
    */
   onGap?(gap: { from: number; to: number }): void
   /**

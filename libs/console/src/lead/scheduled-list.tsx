@@ -46,7 +46,8 @@ const RowActions = ({
   const path = { reference: lead.reference, id: entry.id }
   const move = async (fields: FormData) => {
     const { user_id, ...body } = readBody(fields)
-    // Omits an unchanged user, because the API rejects a removed user even if the entry already has the user.
+    // Omits the user if it is unchanged, because this user may have been removed from the account. The API
+    // would reject a removed user.
     const changed = user_id === entry.user_id ? body : { ...body, user_id }
     await api().PATCH(entryPath, { params: { path }, body: changed })
     showNotice(`The ${one} was moved.`)

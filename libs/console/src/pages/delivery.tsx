@@ -66,7 +66,7 @@ const measurePause = (earlier: Attempt, later: Attempt): number => {
   return Math.max(0, Date.parse(later.started_at) - end)
 }
 
-/** The attempts, newest first. The response of the newest attempt is open. */
+/** The attempts, newest first. The response to the newest attempt is expanded. */
 const Timeline = ({ delivery }: { delivery: RetrievedDelivery }) => {
   const newestFirst = delivery.attempts.toReversed()
   return (

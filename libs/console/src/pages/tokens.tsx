@@ -130,7 +130,8 @@ const readBody = (fields: FormData) => {
     // Sends invalid text as it is, so that the API returns the error.
     endpoint_id: (fields.get('endpoint_id') || undefined) as number | undefined,
     expires_at: expires ? new Date(expires).toISOString() : undefined,
-    // Omits false, because the API rejects false from a test token, which creates only test tokens.
+    // Omits the field instead of sending `false`. A user with a test token can create only test tokens, so
+    // the API would reject `false` from this user.
     test: fields.has('test') || undefined,
   }
 }

@@ -56,7 +56,10 @@ const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/London',
 })
 
-/** Formats an instant for a date field in the time zone of the United Kingdom, such as `2026-12-24T14:30`. */
+/**
+ * Formats an instant as the value of a date field, such as `2026-12-24T14:30`. Uses the time zone of the
+ * United Kingdom.
+ */
 export const formatUkField = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
 
 /** The maximum of date fields. Without a maximum, browsers accept six-digit years, which the API rejects. */

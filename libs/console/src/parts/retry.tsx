@@ -11,7 +11,7 @@ interface Retry {
 
 /**
  * Returns `retry`, which requests one more attempt of a delivery or a notification, and `outcome`, which
- * describes the progress and the result. `retry` takes the number of attempts so far.
+ * describes the progress and the result. Pass `retry` the number of attempts that were made before.
  */
 export const useRetry = ({ send, load, refresh }: Retry) => {
   const [outcome, setOutcome] = useState<string>()

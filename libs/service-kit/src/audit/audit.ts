@@ -66,8 +66,9 @@ export const recordAudit = (
 export const AUDIT_LIMIT = 100
 
 // `setting` makes PostgreSQL read only one page, in the order of the primary key. Without the setting,
-// PostgreSQL expects few entries for each account, and sorts all entries of the account. It did so for an
-// account of 100,000 entries, while the other accounts had 67 on average.
+// PostgreSQL expects every account to have the average number of entries, and sorts all entries of the
+// account. For this reason it sorted 100,000 entries of one account, while the other accounts had 67 on
+// average.
 export const SELECT_AUDIT = {
   setting: 'SET LOCAL enable_sort = off',
   select: `

@@ -188,7 +188,8 @@ const closeIdle = (dead: string): void => {
  *
  * Each connection passes `SETTINGS` as options when it connects. A pooler in transaction mode refuses such
  * options, and may run each transaction in another session. With `?pgbouncer=true` in the URL, each
- * transaction therefore sets `SETTINGS` when it begins, which takes a fifth of a create's processor time.
+ * transaction therefore sets `SETTINGS` when it begins. This takes a fifth of the processor time that it
+ * takes to create a lead.
  */
 export const connectDatabase = (options: {
   url: DatabaseServer['url']

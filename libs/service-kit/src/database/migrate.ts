@@ -81,8 +81,8 @@ const listMigrations = async (guard: Client): Promise<string[]> => {
 }
 
 /**
- * Returns the name of the newest step that a release must know to work on the schema. The newest release has
- * recorded this name.
+ * Returns the name of the newest step that a release must know to work on the schema. The name was recorded
+ * by the newest release that has migrated the schema.
  */
 const readRequiredMigration = async (guard: Client): Promise<string | undefined> => {
   const table = await guard.query("SELECT WHERE to_regclass('schema_compatibility') IS NOT NULL")

@@ -83,11 +83,11 @@ export const SETTINGS = [
   "bytea_output = 'hex'",
   // A prepared statement keeps its plan until PostgreSQL collects statistics again. A plan that was made for
   // a small table may read the whole table after the table has grown. The settings below prevent such plans.
-  // With the settings, and with plans that were made for 60 leads, each statement reads no more pages of
-  // 60,000 leads than of 12,000. Fewer settings do worse:
+  // With the settings, and with plans that were made for 60 leads, each statement reads no more pages when
+  // there are 60,000 leads than when there are 12,000. Fewer settings do worse:
   //
-  // - With only `plan_cache_mode`, 15 statements read more pages of 60,000 leads, up to 20,000 each. With
-  //   `enable_seqscan` in addition, 3 statements still do.
+  // - With only `plan_cache_mode`, 15 statements read more pages when there are 60,000 leads: up to 20,000
+  //   pages each. With `enable_seqscan` in addition, 3 statements still do.
   // - Without `plan_cache_mode`, PostgreSQL plans a join of five tables for every short batch. The planning
   //   took three quarters of the time of a single read.
   // - Without `max_parallel_workers_per_gather`, PostgreSQL started parallel workers for ranges of 500 rows.

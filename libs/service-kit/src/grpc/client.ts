@@ -56,10 +56,10 @@ const UNARY_OPTIONS: ChannelOptions = {
 
 /**
  * Options for unary calls that wait for seconds. If a ping is due while a connection drains, grpc-js 1.14
- * breaks the calls of the connection. A connection drains after 33 s at the latest (`max_connection_age_ms`
- * plus a tenth), and its last call ends within another 10 s, its deadline. The first ping comes after 45 s,
- * when this call has ended. It still detects a peer that has vanished. `extended/waiting-calls.spec.ts`
- * proves this: with `UNARY_OPTIONS`, 2 of its 45 calls of 5 s fail.
+ * breaks the calls of the connection. The first ping is therefore due after 45 s, when the drain is over: a
+ * connection starts to drain after at most 33 s (`max_connection_age_ms` plus a tenth), and its last call
+ * ends at most 10 s later, at its deadline. Pings still detect a peer that has vanished.
+ * `extended/waiting-calls.spec.ts` proves this: with `UNARY_OPTIONS`, 2 of the 45 calls in this spec fail.
  */
 const WAITING_OPTIONS: ChannelOptions = { ...UNARY_OPTIONS, 'grpc.keepalive_time_ms': 45_000 }
 
@@ -71,8 +71,8 @@ const WAITING_OPTIONS: ChannelOptions = { ...UNARY_OPTIONS, 'grpc.keepalive_time
 export const STREAM_OPTIONS: ChannelOptions = { ...CHANNEL_OPTIONS, 'grpc.use_local_subchannel_pool': 1 }
 
 /**
- * How long a channel stays open after its replacement. This time is longer than any call waits for a
- * connection.
+ * How long the previous channel stays open after new certificates have replaced it. This time is longer than
+ * any call waits for a connection.
  */
 const CLOSED_AFTER_MS = 15_000
 
@@ -114,8 +114,8 @@ export const replaceableChannel = (target: string, options: ChannelOptions, { li
     /** Forwards to the latest channel. */
     channel: new Proxy(latest, { get: (_, name: keyof Channel) => latest[name].bind(latest) }),
     /**
-     * Opens another channel. Calls in flight finish on the previous channel. Calls that wait for a
-     * connection fail.
+     * Closes the latest channel and opens another one. Calls in flight finish on the closed channel. Calls
+     * that wait for a connection fail.
      */
     replace: () => {
       latest.close()

@@ -62,8 +62,8 @@ export const traceRequests = (app: FastifyInstance): void => {
 }
 
 // How long a draining server keeps idle connections open, while clients move to another copy. During this
-// time each response closes its connection. Without the time, a connection could be closed while a request
-// arrives on it.
+// time each response closes its connection. If the server closed idle connections at once, a request could be
+// arriving on one of them.
 const MOVE_ON_MS = 500
 
 /**

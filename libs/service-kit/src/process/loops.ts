@@ -82,8 +82,8 @@ export const createLoops = (logger: Logger) => {
   const failures = limitRepeats(logger)
   const stopping = new AbortController()
   const signal: AbortSignal = stopping.signal
-  // The number of listeners has no limit. Each loop adds a listener, and so does each call that the end of
-  // the loops aborts.
+  // The number of listeners has no limit. Each loop adds a listener, and so does each call that is aborted
+  // when the loops are stopped.
   setMaxListeners(0, signal)
   const running: Promise<void>[] = []
   const alarms: Alarm[] = []

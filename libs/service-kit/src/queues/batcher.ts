@@ -1,7 +1,7 @@
 /*
  * Joins calls for single items into batches. While `maxInFlight` batches are in flight, items wait. The
- * waiting items are sent together as soon as one of these batches has its response. A lone item is sent at
- * the end of the event loop's turn.
+ * waiting items are sent together as soon as one of these batches has its response. While fewer batches are
+ * in flight, items wait only until the end of the event loop's turn.
  *
  * States of an item (`batcher.spec.ts` proves each transition):
  *

@@ -82,8 +82,8 @@ export const activeTraceparent = (): string | undefined => {
 // The ids of the trace and the span must not be all zeros.
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
 
-// Uses randomUUID, which caches random bytes. randomBytes asks the kernel each time, which took a twelfth
-// of a create's time in the gateway.
+// Uses randomUUID, which caches random bytes. randomBytes asks the kernel each time, which took a twelfth of
+// the time that the gateway spends on creating a lead.
 const randomHex = (digits: number) => randomUUID().replaceAll('-', '').slice(0, digits)
 
 /**

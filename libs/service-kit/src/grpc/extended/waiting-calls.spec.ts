@@ -11,8 +11,8 @@ afterAll(() => lifecycle.stop())
 
 const CALL_MS = 5000
 /**
- * The number of calls, which start one second apart. They continue after the first connection has begun to
- * drain (33 s) and its last calls have ended (10 s later).
+ * The number of calls, which start one second apart. The last ones start when the first connection is gone:
+ * it starts to drain after at most 33 s, and its calls end within another 10 s.
  */
 const CALLS = 45
 
