@@ -45,7 +45,8 @@ export type Config = ReturnType<typeof readFilesConfig>
 
 /**
  * Reads the settings of files-service. S3_ENDPOINT is required only for an s3:// store. If one of the two S3
- * keys is set for an s3:// store, the other key is required, too. Throws a ConfigError.
+ * keys is set for an s3:// store, the other key is required, too. Throws a ConfigError if a setting is
+ * missing or invalid.
  */
 export const readFilesConfig = (env: NodeJS.ProcessEnv) => {
   const isS3 = env['STORE_URL']?.startsWith('s3:')

@@ -106,7 +106,7 @@ const UPLOAD_LIMITS: UploadLimits = { graceMs: GRACE_MS, idleMs: 30_000, totalMs
 
 const ROUTER_OPTIONS = { ignoreTrailingSlash: true, maxParamLength: 16_384 }
 
-// Longer than the 5 minutes that an upload may take.
+// Longer than the 5 minutes that an upload may take, so that a slow upload reaches its own limit first.
 const REQUEST_TIMEOUT_MS = 330_000
 
 // Longer than the 60 s of common load balancers, so that the gateway does not close a connection on which a

@@ -64,15 +64,15 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     ACCOUNT_MAX_UPLOADS: settings.count({ default: 32, max: 999_999_999 }),
     /** The maximum size of an import, in bytes. */
     IMPORT_MAX_BYTES: settings.count({ default: 512 * 1024 * 1024, max: 5_000_000_000 }),
-    /** How many requests a token may send to this copy. The default is no limit. */
+    /** How many requests a token may send to this copy within a time window. The default is no limit. */
     RATE_LIMIT: rateLimit({ default: undefined }),
-    /** How many requests with wrong tokens a public IP address may send to this copy. */
+    /** How many requests with wrong tokens a public IP address may send to this copy within a time window. */
     WRONG_TOKEN_RATE: rateLimit({ default: { requests: 60, windowMs: 60_000 } }),
-    /** How many requests with publishable tokens an IP address may send to this copy. */
+    /** How many requests with publishable tokens an IP address may send to this copy within a time window. */
     CAPTURE_RATE: rateLimit({ default: { requests: 10, windowMs: 60_000 } }),
     /** How many leads a publishable token may create in a day (UTC). */
     CAPTURE_DAILY: settings.count({ default: 1000, max: 999_999_999 }),
-    /** How many bytes of files a publishable token may receive in a day (UTC). */
+    /** How many bytes of files all visitors together may send with a publishable token in a day (UTC). */
     CAPTURE_DAILY_BYTES: settings.count({ default: 2 * 1024 ** 3, max: 1_000_000_000_000 }),
     /** Origins of the pages that may use the API. `*` allows all origins. */
     CORS_ORIGINS: origins({ default: [] }),

@@ -44,7 +44,7 @@ beforeAll(async () => {
         }),
       }),
     },
-    // Neither an export nor an import ever ends.
+    // Neither an export nor an import ends by itself, so only the revocation can end the response.
     leads: {
       exportLeads: async ({ after = 0 }: ExportLeadsRequest) => ({ leads, nextAfter: after + 200 }),
       retrieveLeads: retrieveAllBut(),

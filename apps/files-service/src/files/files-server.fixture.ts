@@ -108,7 +108,8 @@ export const createClient = (port: number) => {
       port,
       method,
       path,
-      // Opens a new connection for each request, as the gateway does. The client closes this connection.
+      // Opens a new connection for each request, as the gateway does. With the header `keep-alive`, the
+      // client closes the connection, not the server.
       agent: false,
       headers: { authorization: `Bearer ${TOKEN}`, connection: 'keep-alive' },
       ...(signal && { signal }),

@@ -182,7 +182,7 @@ describe('an upload that fails', () => {
     expect(await server.filesLeft()).toEqual([])
   })
 
-  /** Sends two chunks, and then nothing more. */
+  /** Yields two chunks and never ends, as a client does that stalls in the middle of a file. */
   const stalling = async function* () {
     yield text
     yield text
@@ -258,8 +258,8 @@ describe('an upload that fails', () => {
   })
 
   test('many uploads that are refused at their first bytes leave nothing behind on a busy machine', async () => {
-    // Node opens and removes files on four threads. While all four threads are busy, Node may remove a file
-    // before it opens the file.
+    // Keeps the four threads busy on which Node opens and removes files. If the server did not wait, it would
+    // then remove the file of a refused upload before Node has created the file.
     const busy = setInterval(() => {
       for (let task = 0; task < 4; task += 1) pbkdf2('a', 'b', randomInt(300, 1300), 64, 'sha512', () => {})
     }, 1)

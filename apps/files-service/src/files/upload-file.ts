@@ -92,7 +92,7 @@ const finish = async (
   Object.assign(facts, { format, errors })
   if (!format || errors.length > 0) throw ServiceError.invalid({ file: errors })
   const { contentType: type } = FILE_FORMATS[format]
-  // Omits the charset UTF-8, because here `text/plain` without a charset means UTF-8.
+  // Omits the charset UTF-8, because for a stored file, `text/plain` without a charset means UTF-8.
   const contentType = charset && charset !== 'utf-8' ? `${type}; charset=${charset}` : type
   const file = { size, content_type: contentType, sha256 }
   signal.throwIfAborted()
@@ -102,9 +102,9 @@ const finish = async (
     await store.put(key, { path, size, contentType }, signal)
     signal.throwIfAborted()
   } catch (error) {
-    // Deletes the file, because the store may hold the file in spite of the error: a store that timed out may
-    // still have stored the file, and a client that disconnected never receives the key. Does not wait for
-    // the deletion, because the store may time out again.
+    // Deletes the file, because the store may hold the file in spite of the error. A store that timed out may
+    // have stored the file. If the client disconnected, the file may be stored, but nobody receives its key.
+    // Does not wait for the deletion, because the store may time out a second time.
     void store.delete(key).catch(() => undefined)
     throw error
   }

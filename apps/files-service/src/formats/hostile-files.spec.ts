@@ -46,8 +46,8 @@ const MAIN_TYPE = renderType('document.xml')
 const TYPES: ZipEntry = { name: CONTENT_TYPES, content: docxParts[CONTENT_TYPES] }
 
 /**
- * Makes a docx with `types` as its content types. If `types` is an object, changes the entry of the content
- * types instead.
+ * Makes a docx. If `types` is a text, `types` is the content of [Content_Types].xml. If `types` is an object,
+ * its properties replace those of the zip entry of [Content_Types].xml.
  */
 const docxWith = (types: string | Partial<ZipEntry>, ...others: ZipEntry[]) => {
   const changes = typeof types === 'string' ? { content: types } : types
@@ -68,8 +68,8 @@ const EMPTY = deflateRawSync('')
 const EMPTY_BLOCK = Buffer.from([0, 0, 0, 0xff, 0xff])
 
 /**
- * Makes 6,500 extra fields, each with a Unicode name that does not belong to the name of the entry. For each
- * field, a reader compares the checksum of the entry's name with the checksum in the field.
+ * Makes 6,500 extra fields, each with a Unicode name that does not belong to the name of the entry. A reader
+ * that decodes names computes the checksum of the entry's name again for each of these fields.
  */
 const unicodeNames = () => {
   const field = Buffer.alloc(10)

@@ -86,8 +86,8 @@ const header = (entry: {
 }): Buffer => {
   const { signature, name, numbers, descriptors, offset } = entry
   const { extra = Buffer.alloc(0), comment = Buffer.alloc(0) } = entry
-  // A header in the directory has the fields of a local header, another field before them (made by), and
-  // several more fields at the end.
+  // A header in the directory has the field `version made by`, all fields of a local header, and a few more
+  // fields at the end. `version made by` shifts the fields of the local header by two bytes.
   const shift = offset === undefined ? 0 : 2
   const buffer = sizes(Buffer.alloc(offset === undefined ? 30 : 46), 14 + shift, numbers, signature)
   buffer.writeUInt16LE(20, 4 + shift)

@@ -21,8 +21,8 @@ const stop = async (child: ChildProcess, signal: NodeJS.Signals) => {
 }
 
 /**
- * Expects that SIGSTOP has stopped every thread of a process. The threads stop one after another. Expects
- * nothing on systems without /proc.
+ * Expects that SIGSTOP has stopped every thread of a process. Call this function until it succeeds, because
+ * the threads stop one after another. Expects nothing on systems without /proc.
  */
 const expectStopped = async (pid: number) => {
   const tasks = await readdir(`/proc/${pid}/task`).catch(() => [])

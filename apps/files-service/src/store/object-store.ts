@@ -5,7 +5,7 @@ import { Histogram } from 'prom-client'
 export const storeUnavailable = (cause: unknown): ServiceError =>
   new ServiceError('unavailable', 'The file store is unavailable for a moment. Try again shortly.', { cause })
 
-/** Converts the error of a full disk to unavailable. Returns other errors unchanged. */
+/** Converts the error of a full disk to `unavailable`. Returns other errors unchanged. */
 export const toStoreError = (error: unknown): unknown =>
   /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '') ? storeUnavailable(error) : error
 

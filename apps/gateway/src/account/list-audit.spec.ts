@@ -23,13 +23,14 @@ const isBefore = ({ at, id }: AuditPosition, place: AuditPosition) =>
   at < place.at || (at === place.at && id < place.id)
 
 let gateway: RunningGateway
-/** The logs of the two services, newest first. */
+/** The audit logs of leads-service and webhook-service. The newest entries come first. */
 let logs: [AuditEntry[], AuditEntry[]]
 let asked: ListAuditRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
     audit: {
-      // Each response of the gateway reads each log once, so every second call gets the other log.
+      // For each response, the gateway calls this function once for each log, so successive calls get the two
+      // logs in turn.
       listAudit: async (request) => {
         const log = logs[asked.length % 2]!
         asked.push(request)

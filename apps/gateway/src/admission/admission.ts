@@ -37,8 +37,8 @@ const EVENT_STREAMS = 32
 const POLLS = 1000
 
 /**
- * The cost of a request whose call is sent in a batch. The queue admits 256 such requests at once, which
- * leave no service idle: 50 such requests already keep all services busy.
+ * The cost of a request whose call is sent in a batch. The queue admits 256 such requests at once. This is
+ * more than enough to leave no service idle, because 50 such requests keep all services busy.
  */
 export const BATCHED_CALL_COST = 1
 /** The cost of a request that makes a separate call. */
@@ -49,8 +49,9 @@ export const UNARY_CALL_COST = 4
  */
 const BYTES_PER_COST = 4 * 1024
 /**
- * The maximum that a body adds to the cost. While no other account has requests, an account has half of the
- * queue. With this maximum, two requests with the largest bodies fit into that half.
+ * The maximum that a body adds to the cost. With this maximum, a request with the largest body costs at most
+ * 64: 60 for its body, and UNARY_CALL_COST for its call. Two such requests fit into 128, the half of the
+ * queue that an account has while no other account has requests.
  */
 const MAX_BODY_COST = 60
 

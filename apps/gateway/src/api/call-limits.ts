@@ -65,7 +65,7 @@ const sortMembers = (_name: string, value: unknown): unknown =>
 
 /**
  * Returns the SHA-256 of the method, the path in lower case, and the parsed content. The path is in lower
- * case, because references are case-insensitive.
+ * case, because the reference of a lead in a path is case-insensitive.
  */
 export const requestFingerprint = (request: FastifyRequest, content: unknown): Buffer => {
   const path = request.url.split('?', 1)[0]!.toLowerCase().replace(/\/+$/, '')

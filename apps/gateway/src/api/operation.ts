@@ -40,7 +40,10 @@ export interface Dependencies {
   wakeImports: () => void
   /** IP addresses and CIDR ranges that webhooks come from. */
   webhookSources: readonly string[]
-  /** The base URL of the API for data that is stored or sent elsewhere, without a trailing slash. */
+  /**
+   * The base URL of the API, without a trailing slash, for data that does not go only to the requester:
+   * events, links and saved responses (`findConfiguredAddress`).
+   */
   configuredAddress: string
   /**
    * Returns the base URL of the API, without a trailing slash, for a response that only its requester reads.
@@ -164,9 +167,12 @@ const isAboutWebhooks = (url: string) => /^\/manage\/(webhook-|deliveries)/.test
 const findTag = (url: string) => (isAboutWebhooks(url) ? 'Webhooks' : 'Management')
 
 /**
- * Returns the default scopes. Reads of leads need `leads:read`, and changes of leads `leads`. Below /manage,
- * they accept `manage:read` or `manage`, too. All other paths need `manage:read` or `manage`. Operations on
- * endpoints and deliveries also accept `webhooks`.
+ * Returns the default scopes of an operation. A token needs one of them:
+ *
+ * - Below /leads: `leads:read` for reads, `leads` for changes.
+ * - Below /manage/leads: the same scope, or `manage:read` for reads and `manage` for changes.
+ * - Operations on endpoints and deliveries: `webhooks`, or `manage:read` for reads and `manage` for changes.
+ * - All other paths: `manage:read` for reads, `manage` for changes.
  */
 const listScopes = (method: Method, url: string): Scope[] => {
   const isRead = method === 'GET'
@@ -188,8 +194,8 @@ const findScopes = (
 }
 
 /**
- * Returns whether requests pass the admission queue. Requests that send or receive files have separate
- * limits, because their time depends on the client.
+ * Returns whether the requests of an operation wait in the admission queue. Requests that send or receive
+ * files bypass the queue and have separate limits, because their time depends on the client.
  */
 const isQueued = ({ answer, multipart, stream }: Pick<Description, 'answer' | 'multipart' | 'stream'>) =>
   !('types' in answer) && !multipart && !stream

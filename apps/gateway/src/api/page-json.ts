@@ -36,9 +36,9 @@ interface Page {
 }
 
 /**
- * Renders a page as JSON. The fields are in the order of the lead API, section Get Leads. The fields of
- * `more` come last. A page past the end has the form that Laravel 7 gives such a page. The URLs of other
- * pages contain the `filters`.
+ * Renders a page as JSON. The fields have the order that the lead API gives them in its section Get Leads.
+ * The fields of `more` come last. A page past the end has the form that Laravel 7 gives such a page. The URLs
+ * that lead to other pages repeat the `filters`.
  */
 export const pageJson = (
   { request, dependencies: { findAddress } }: Call<unknown>,

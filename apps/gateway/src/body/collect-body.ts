@@ -39,9 +39,9 @@ export const GRACE_MS = 5000
 export const TOO_SLOW = 'The body arrived slower than 1 KiB a second. Send it again over a faster connection.'
 
 /**
- * Watches the speed of a body. Calls `end` if the client has sent fewer bytes in total than 1 KiB for each
- * second after the first `graceMs`. Does not count the time in which the gateway itself has paused the body.
- * Returns the function that stops the watch.
+ * Watches the speed of a body. After the first `graceMs`, the client must have sent at least 1 KiB for each
+ * further second, or else this function calls `end`. The bytes of the first `graceMs` count, too. The time in
+ * which the gateway itself has paused the body does not count. Returns the function that stops the watch.
  */
 export const watchSpeed = (request: IncomingMessage, graceMs: number, end: () => void): (() => void) => {
   const { socket } = request

@@ -3,8 +3,8 @@ import { whenValid } from '@leadwire/service-kit'
 const decodeUri = (text: string): string => whenValid(() => decodeURIComponent(text)) ?? text
 
 /**
- * Matches a name of printable ASCII characters. The name has no spaces and no quotes, and each percent sign
- * begins an escape. A sender that encodes all other characters produces such a name.
+ * Matches a name that the sender may have encoded as a whole. Such a name has only printable ASCII
+ * characters, no spaces and no quotes, and each percent sign begins an escape.
  */
 const ENCODED_WHOLE = /^(?:%[\dA-F]{2}|[!#-$&-~])*$/i
 /** Matches an escape of a quote or a line break, which every browser encodes, or of a byte beyond ASCII. */

@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.stop())
 
-/** Returns the errors of a refused query, by parameter. */
+/** Returns the errors of a refused query by parameter. For any status except 422, returns the status. */
 const fetchErrors = async (method: Method, url: string) => {
   const response = await gateway.send({ method, url })
   return response.statusCode === 422 ? response.json().errors : response.statusCode

@@ -151,8 +151,8 @@ const decoded = (bytes: Buffer, charset: string, isWhole: boolean): string => {
 }
 
 /**
- * Reads the text of a field, or the value of a JSON field. `size` is the number of all bytes. If the text is
- * longer than `maxBytes`, the rest of the text may be missing.
+ * Reads the text of a field, or the value of a JSON field. If the text is longer than `maxBytes`, the rest of
+ * the text may be missing from `value`. `size` is the size of the whole text in bytes.
  */
 export const readField = async (
   { contentType = '', bytes }: Part,

@@ -41,7 +41,8 @@ export const hasBody = ({ headers }: Pick<IncomingMessage, 'headers'>) =>
 /**
  * Reads and discards the rest of a body if the response is sent early, for example because the token is
  * missing. If the gateway closed the connection instead, TCP would reset the connection while the client is
- * still sending, and the client would lose the response. Stops at a limit of bytes and at a limit of time.
+ * still sending, and the client would lose the response. Closes the connection after 32 MiB or 10 s (2 s
+ * after a 408), so that a client cannot send without end.
  */
 export const drainUnreadBodies = (app: FastifyInstance, lifecycle: Lifecycle): void => {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {

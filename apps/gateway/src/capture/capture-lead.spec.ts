@@ -392,7 +392,7 @@ describe('the surroundings of a form cost no lead', () => {
     })
     expect(counted.at(-1)).toEqual({ accountId: 3, tokenId: 9, bytes: 240_000, dailyLimit: 2_147_483_648 })
     expect([created.length, deleted.length]).toEqual([leads, 2])
-    // Neither an invalid form nor a form without files counts against the limit.
+    // Neither an invalid form nor a form without files counts against the daily limit of bytes.
     const calls = counted.length
     expect((await send([file('one'), multipart([['email', 'x']])].join(''))).statusCode).toBe(422)
     expect((await send(multipart(Object.entries(FORM)))).statusCode).toBe(200)

@@ -82,7 +82,10 @@ const whenFree = async <Result>({ deadline }: CallLimits, work: () => Promise<Re
 const MAX_FIELDS_NAMED = 10
 const MAX_NAME = 100
 
-/** Redirects the person to the form, or shows an HTML page instead of the problem document. */
+/**
+ * Replaces a problem document. If the form is invalid (422) and the token has a return URL, redirects the
+ * person to this URL. Otherwise shows an HTML page, if the client accepts HTML.
+ */
 const showProblem: onSendHookHandler<unknown> = (request, reply, payload, done) => {
   if (reply.statusCode < 400 || typeof payload !== 'string') return done(null, payload)
   const returnUrl = request.principal?.returnUrl

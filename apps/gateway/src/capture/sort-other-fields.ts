@@ -48,9 +48,9 @@ const readValue = (value: unknown): string | number | boolean | undefined => {
 }
 
 /**
- * Makes attributes of the form fields for which `isOther` is true, in the order of the form. A text that is
- * too long for an attribute becomes a note. A field beyond the maximum number of attributes becomes a note,
- * too. An error for such a field would lose the lead.
+ * Makes attributes of the form fields for which `isOther` is true, in the order of the form. Makes a note of
+ * each text that is too long for an attribute, and of each field beyond the maximum number of attributes. To
+ * report these fields as errors would lose the lead.
  */
 export const sortOtherFields = (
   fields: Record<string, unknown>,

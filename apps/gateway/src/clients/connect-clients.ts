@@ -100,7 +100,10 @@ export const connectClients = (
     imports: leads.client(ImportsServiceDefinition, deadline),
     reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
     webhooks: webhooksClient,
-    /** Uses a separate connection, because a call waits up to 5 s for the attempt. */
+    /**
+     * Uses the connection for calls that wait for seconds (`waits`), because webhook-service responds only
+     * after the test delivery, which takes up to 5 s.
+     */
     testWebhookEndpoint: waitingWebhooks.client(WebhooksServiceDefinition, deadline).testWebhookEndpoint,
     logs: watchLogs(webhooksClient, lifecycle.signal),
     /** Each service has a separate audit log of the changes that it makes. */

@@ -40,7 +40,7 @@ const NETWORK_ERROR = /^(E[A-Z]+|UND_ERR_.+|ERR_(SSL|TLS)_.+|.*CERT.*|UNABLE_TO_
 
 const toServiceError = (error: unknown): unknown => {
   if (error instanceof errors.HeadersTimeoutError) return ServiceError.timedOut(error)
-  // An error with any other code comes from the body itself.
+  // If the code is not that of a network error, the error comes from the body's stream and stays unchanged.
   return NETWORK_ERROR.test(String((error as NodeJS.ErrnoException).code)) ? unavailable(error) : error
 }
 
@@ -94,8 +94,8 @@ const createRoundRobin = ({ urls, idleMs, tls }: FilesServiceOptions) => {
 
   return {
     /**
-     * Sends a request. Throws a ServiceError, or the error of the body's stream. May send a request without a
-     * body to several copies.
+     * Sends a request. Throws a ServiceError, or the error of the body's stream. If copies are unavailable,
+     * may send a request without a body to several copies, one after the other.
      */
     send: async ({ body, ...request }: HttpRequest): Promise<Dispatcher.ResponseData> => {
       let bodyIsSent = false
@@ -167,8 +167,8 @@ const readRefusal = async (response: Dispatcher.ResponseData): Promise<ServiceEr
 }
 
 /**
- * Connects to files-service over HTTP. A call throws `late` if no byte moves for `idleMs`, or for 5 s in a
- * deletion. A call throws `unavailable` if no copy can be reached.
+ * Connects to files-service over HTTP. A call throws `late` if no byte moves for `idleMs` before its response
+ * begins. For a deletion, this limit is 5 s. A call throws `unavailable` if no copy can be reached.
  */
 export const connectFiles = (options: FilesServiceOptions & { tokens: Live<readonly string[]> }) => {
   const copies = createRoundRobin(options)
@@ -204,7 +204,7 @@ export const connectFiles = (options: FilesServiceOptions & { tokens: Live<reado
     },
     /**
      * Opens a stored file, starting at byte `from`. The caller must read or destroy the stream. Throws
-     * `not_found`.
+     * `not_found` if the file does not exist.
      */
     download: async (key: string, from = 0): Promise<OpenFile> => {
       const range = from > 0 ? { headers: { range: `bytes=${from}-` } } : {}

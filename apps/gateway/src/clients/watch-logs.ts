@@ -7,7 +7,10 @@ import { createAlarm, createFairQueue } from '@leadwire/service-kit'
  * were stored during the pause.
  */
 const PAUSE_MS = 50
-/** Longer than the 10 s after which webhook-service ends a stream. */
+/**
+ * Longer than the 10 s after which webhook-service ends a stream, so that this limit ends only a stream that
+ * hangs.
+ */
 const STREAM_LIMIT_MS = 15_000
 /**
  * Reads at most 3 pages of an account at once, because webhook-service runs only 3 calls of an account at

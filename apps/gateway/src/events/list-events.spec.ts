@@ -81,8 +81,8 @@ test('a poll has what was stored while there was no stream', async () => {
   const { read } = log
   log.read = (request) => {
     const page = read(request)
-    // The first message of the stream causes the second read. Then stores an event, and ends the stream
-    // without a message about the event.
+    // The first message of the stream causes the second read. Stores an event just after this read, and ends
+    // the stream without a message about the event. Only the next stream can then wake the poll.
     if (log.reads === 2) {
       log.last += 1
       setImmediate(log.endStreams)

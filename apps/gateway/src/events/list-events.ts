@@ -88,8 +88,8 @@ const renderEvents = (events: LoggedEvent[]): Buffer => {
 }
 
 /**
- * Reads a page of the log. Throws `gone` if the log has neither the cursor nor the sequence number of the
- * request.
+ * Reads a page of the log. Throws `gone` if the log does not have the position that the request names by a
+ * cursor or a sequence number.
  */
 const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
   clients.logs.share(asked.accountId, JSON.stringify(asked), async () => {
@@ -110,8 +110,8 @@ const readPage = ({ clients }: Call<unknown>, asked: ListEventsRequest) =>
 
 /**
  * Waits for a page that has events or advances the cursor. Returns the empty page at the end of the log if
- * the time is over, the client disconnects, or this process drains. Throws `gone`. Also throws if the token
- * is no longer valid.
+ * the time is over, the client disconnects, or this process drains. Throws `gone` as `readPage` does. Also
+ * throws if the token is no longer valid.
  */
 const waitForPage = async (call: Call<unknown>, asked: ListEventsRequest, waitMs: number) => {
   const until = performance.now() + waitMs

@@ -29,7 +29,10 @@ export interface FormRules {
   refuseFile: (part: Part, form: ReceivedForm) => string | undefined
   /** Ignores all files without bytes. By default only an empty file without a name is ignored. */
   ignoresEmptyFiles?: true
-  /** The maximum size of all fields together, in bytes. By default only each field has a limit. */
+  /**
+   * The maximum size of all fields together, in bytes. By default, each single field has a limit, but all
+   * fields together have none.
+   */
   maxFieldsBytes?: number
 }
 
@@ -52,7 +55,10 @@ export const storedFile = ({ fileName, upload }: FormFile) => ({
   key: upload.key,
 })
 
-/** Reads a file to its end and discards it. Resolves with the number of bytes. Throws `too_large`. */
+/**
+ * Reads a file to its end and discards it. Resolves with the number of bytes. Throws `too_large` beyond
+ * MAX_FILE_BYTES.
+ */
 const discard = async (bytes: AsyncIterable<Buffer>): Promise<number> => {
   let size = 0
   for await (const chunk of bytes) {
@@ -82,7 +88,10 @@ const isEmptyFile = async (bytes: Readable): Promise<boolean> => {
   return bytes.readableLength === 0
 }
 
-/** Stores the file of a part, or adds the error of the file to the form. Throws `too_large`. */
+/**
+ * Stores the file of a part, or adds the error of the file to the form. Throws `too_large` beyond
+ * MAX_FILE_BYTES.
+ */
 const takeFile = async (
   part: Part,
   form: ReceivedForm,
@@ -113,7 +122,10 @@ const takeFile = async (
   }
 }
 
-/** Adds a field to a form. A repeated field becomes a list. Throws `too_large`. */
+/**
+ * Adds a field to a form. A repeated field becomes a list. Throws `too_large` if all fields together exceed
+ * `maxFieldsBytes`.
+ */
 const takeField = async (part: Part, form: ReceivedForm, maxFieldsBytes: number | undefined) => {
   const { fields } = form
   const { name } = part
@@ -130,8 +142,8 @@ const takeField = async (part: Part, form: ReceivedForm, maxFieldsBytes: number 
 /**
  * Reads a multipart form, and streams its files to files-service as they arrive. The result has the errors of
  * all files and texts. The fields of the result are not validated yet, and a repeated field is a list. Throws
- * `bad_request` for a malformed body, `too_large` beyond a limit, and `timeout` (408) if the client is too
- * slow. After an error, no file is kept.
+ * `bad_request` for a malformed body, `too_large` if a file or all fields together are too large or the parts
+ * are too many, and `timeout` (408) if the client is too slow. After an error, no file is kept.
  */
 export const receiveForm = (
   dependencies: Dependencies,

@@ -31,8 +31,8 @@ const isPreflight = ({ method, headers }: FastifyRequest) =>
 const CAPTURES = /^\/(leads|capture\/[^/?]+(\/stamp)?)\/?(\?|$)/
 
 /**
- * Responds to preflights from the origins of publishable tokens. Call this function before `allowOrigins`,
- * which would respond to these preflights too.
+ * Responds to preflights from the origins of publishable tokens. Call this function before `allowOrigins`.
+ * Otherwise `allowOrigins` would respond to these preflights first.
  */
 export const answerCapturePreflights = (
   app: FastifyInstance,

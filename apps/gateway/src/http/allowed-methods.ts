@@ -11,8 +11,9 @@ type Address = { url: string; methods: Set<string> }
  * processor time at startup.
  *
  * @param options the options of the app's router
- * @returns the function that returns the error of a request without a route. A request that matches only the
- * route of another path also gets an error: PATCH /leads/statuses matches the route of a lead.
+ * @returns the function that returns the error of a request: 404 for an unknown path, 405 for a method that
+ * the path lacks, otherwise undefined. PATCH /leads/statuses also gets a 405, although Fastify's router takes
+ * `statuses` for the reference in PATCH /leads/:reference.
  */
 export const recordMethods = (
   app: FastifyInstance,

@@ -25,7 +25,7 @@ export const compressJson = async (scope: FastifyInstance): Promise<void> => {
     encodings: ['br', 'gzip'],
     customTypes: JSON_TYPE,
     threshold: 1024,
-    // The API refuses compressed request bodies with 415 (`readBodies`).
+    // Decompresses no request bodies, because the API refuses compressed bodies with 415 (`readBodies`).
     globalDecompression: false,
   })
   scope.addHook('onRoute', (route) => {

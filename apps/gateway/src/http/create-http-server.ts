@@ -32,8 +32,9 @@ interface Connection {
  * - The server handles at most 32 pipelined requests of a connection at once. While further requests wait,
  *   the server stops reading from the connection.
  * - The server closes a connection whose client reads no byte of its responses for `writeStallMs`. If the
- *   connection has only one open response, the server waits longer, by three times `writeStallMs`. A client
- *   that reads slowly keeps its connection, and so does a client whose response is not ready yet.
+ *   connection has only one open response at that time, the server does not close it yet, but waits for
+ *   three times `writeStallMs` more. A client that reads slowly keeps its connection, and so does a client
+ *   whose response is not ready yet.
  */
 export const createHttpServer = (
   handle: RequestListener,

@@ -64,8 +64,8 @@ export const unlessKnown = <Body>(
 
 /**
  * Returns the entity tags in If-Match (RFC 9110, 13.1.1), without their encodings. Returns the single tag `*`
- * for the header `*`. Omits weak tags, because a weak tag matches nothing here. Returns undefined without the
- * header. Throws `bad_request` for a malformed header.
+ * for the header `*`. Omits weak tags, because a weak tag in If-Match matches nothing. Returns undefined
+ * without the header. Throws `bad_request` for a malformed header.
  */
 export const readIfMatch = ({ headers }: FastifyRequest): { etags: string[] } | undefined => {
   const header = headers['if-match']

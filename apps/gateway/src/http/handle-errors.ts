@@ -73,8 +73,8 @@ const refuseRequest = (request: FastifyRequest): ProblemError | undefined => {
 
 const SINGLE = ['Host', 'Authorization'] as const
 
-// Returns the name of a repeated header. The gateway refuses such a request, because Node uses the first of
-// these headers, and a proxy may have used another (RFC 9112, 3.2).
+// Returns the name of a repeated header. The gateway refuses such a request, because Node uses the first
+// value of the header, but a proxy may have used a different value (RFC 9112, 3.2).
 const findRepeatedHeader = ({ rawHeaders }: IncomingMessage): string | undefined =>
   SINGLE.find((single) => {
     let count = 0

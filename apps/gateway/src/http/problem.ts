@@ -51,7 +51,7 @@ export const findProblem = (error: unknown): Problem => {
   }
   if (error instanceof ServiceError) {
     const problem = toProblem(error)
-    // A service responds `unauthenticated` if the token became invalid after its verification here.
+    // A service responds `unauthenticated` if the token became invalid after the gateway had verified it.
     return problem.kind === 'unauthenticated' ? { ...problem, headers: INVALID_TOKEN } : problem
   }
   const refused = error instanceof Error ? findLibraryProblem(error) : undefined

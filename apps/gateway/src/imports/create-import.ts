@@ -22,8 +22,8 @@ const Query = partial({
 })
 
 /**
- * Streams the body to files-service as the body arrives. Throws `too_large`, `invalid`, and `timeout` (408)
- * if the client is too slow.
+ * Streams the body to files-service as the body arrives. Throws `too_large` if the body exceeds `max_bytes`,
+ * `invalid` if the body is not a valid text, and `timeout` (408) if the client is too slow.
  */
 const receiveBody = (
   { request, reply, clients, dependencies }: Call<unknown>,

@@ -66,7 +66,8 @@ export const readLeadRow = (check: CheckRow, visitor: Visitor, body: Body): Row 
   const checked = check(body)
   const fields = withoutNulls(checked.errors ? checked.fields : (checked.value as object)) as VisitorFields
   const isUpsert = fields.external_id !== undefined
-  // A test token always creates test leads. On an update it ignores `test: false`.
+  // A test token creates only test leads. In an update with a test token, `test: false` is ignored, so that
+  // the update does not turn a test lead into a live lead.
   const isKept = (name: string) => name === 'test' && visitor.test && !fields.test
   const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name) && !isKept(name))
   const missing = REQUIRED.filter(

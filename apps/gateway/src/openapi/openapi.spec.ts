@@ -454,8 +454,9 @@ test('an object inside a request that selects or restricts something refuses key
   const isClosed = (schema: Schema) => schema['additionalProperties'] === false
   const listPaths = (objects: typeof found) => [...new Set(objects.map(([path]) => path))].sort()
   expect(listPaths(found.filter(([, schema]) => isClosed(schema)))).toEqual(['filter'])
-  // The objects at these paths are only stored. They may have unknown keys, because an exported lead has
-  // unknown keys when it is imported again. Add a path here only if an unknown key does no harm.
+  // The objects at these paths are stored, but select or restrict nothing. They may have unknown keys,
+  // because a lead from an export has such keys when the export is imported. Add a path here only if an
+  // unknown key does no harm.
   expect(listPaths(found.filter(([, schema]) => !isClosed(schema)))).toEqual(
     [
       'headers',

@@ -79,7 +79,7 @@ const renderEvent = (event: ExportedEvent, render: (delivery: Delivery) => objec
 
 const renderNotification = createRecordRenderer(Type.Object(notificationFields))
 
-/** Returns all stored data of a lead as JSON. Throws `not_found`. */
+/** Returns all stored data of a lead as JSON. Throws `not_found` if the lead does not exist. */
 const exportedLead = async (
   { accountId, clients, limits, dependencies }: Call<unknown>,
   reference: string,

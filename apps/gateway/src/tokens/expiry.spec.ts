@@ -1,7 +1,7 @@
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
-// Differs from the clock of this process, which is at 1970, so that a test fails if the code uses the wrong
-// clock.
+// Differs from the gateway's own clock (`now`), which this spec sets to 0, so that a test fails if the
+// gateway judges an expiry by the wrong clock.
 const DATABASE_NOW = Date.parse('2026-11-21T09:30:00Z')
 
 let gateway: RunningGateway

@@ -126,7 +126,7 @@ const NO_KEYS = { S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined }
     }
   }
 
-  /** Uses the store until MinIO refuses its first keys. Expects that the store then uses new keys. */
+  /** Uses a store until MinIO refuses the store's first keys. Expects that the store then uses new keys. */
   const outlivesItsFirstKeys = async () => {
     const credentials = createS3Credentials(NO_KEYS)
     const store = storeWith(credentials)

@@ -154,7 +154,10 @@ const cellError = (field: string, cell: string): string => {
   return `The ${labelField(field)} ${rule} The cell has "${shown}".`
 }
 
-/** Returns the fields of a row. Marks the fields as a form, because CSV has only text. Throws `invalid`. */
+/**
+ * Returns the fields of a row. Marks the fields as a form, because CSV has only text. Throws `invalid` if the
+ * row has more cells than the header, or a cell with malformed JSON.
+ */
 const readRow = (fields: (string | undefined)[], cells: string[]): Body => {
   if (cells.slice(fields.length).some((cell) => cell.trim() !== ''))
     throw new ServiceError(
@@ -226,7 +229,8 @@ async function* inPieces(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 /**
  * Yields the rows of a CSV file from `position` on. `bytes` is the part of the file that starts at
  * `position`. At position 0, first reads the header, writes the header to `header`, and adds the unknown
- * columns to `ignored`. Throws UnreadableFile.
+ * columns to `ignored`. Throws UnreadableFile if the header makes every row invalid (`headerError`), or if
+ * the following rows are not valid CSV.
  */
 export async function* csvRows(
   bytes: Readable,

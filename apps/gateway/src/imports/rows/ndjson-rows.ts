@@ -64,7 +64,8 @@ const refuseOther = (line: Buffer): void => {
 
 /**
  * Yields the rows of an NDJSON file from `position` on. `bytes` is the part of the file that starts at
- * `position`. Reading a row adds its unknown keys to `ignored`. Throws UnreadableFile.
+ * `position`. Reading a row adds its unknown keys to `ignored`. Throws UnreadableFile if the first line shows
+ * that every row would be refused (`refuseOther`), or if a line is longer than MAX_ROW_BYTES.
  */
 export async function* ndjsonRows(
   bytes: Readable,

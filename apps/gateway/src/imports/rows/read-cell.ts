@@ -21,7 +21,8 @@ const PLAIN = /^[+-]?\d+(\.0*)?$/
 // Matches groups of three digits. All groups must have the same separator.
 const GROUPED = /^[+-]?[1-9]\d{0,2}([ ,'’])\d{3}(\1\d{3})*(\.0*)?$/
 const SCIENTIFIC = /^[+-]?\d+(\.\d+)?e\+?\d{1,3}$/i
-// Matches a number such as `4.000`, which means four, or means four thousand with a German separator.
+// Matches a number such as `4.000`, which means four in British notation and four thousand in German
+// notation.
 const AMBIGUOUS = /^[+-]?[1-9]\d{0,2}\.000$/
 
 /**

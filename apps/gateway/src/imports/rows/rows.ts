@@ -5,7 +5,7 @@ import { IMPORT_FIELDS } from '../../leads/lead-rows'
 export interface Row {
   /** The position in the file after the row, in bytes. */
   end: number
-  /** Parses the row. Throws a ServiceError. */
+  /** Parses the row. Throws a ServiceError if the row is malformed. */
   read: () => Body
   /**
    * Returns the row as it was sent, in JSON. This is an array of cells for CSV, or the text of a line for
