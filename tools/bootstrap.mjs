@@ -57,8 +57,8 @@ function isReady() {
 }
 
 /**
- * Returns whether the current user can install and build in this clone. Returns false for `--help` if an
- * earlier build can print the help. Otherwise prints advice and exits.
+ * Returns true if the current user can install and build in this clone. If not, returns false for `--help` if
+ * an earlier build can print the help. In all other cases prints advice and exits.
  */
 function mayPrepare() {
   const places = ['.cache', 'node_modules'].map((name) => (existsSync(at(name)) ? at(name) : root))

@@ -44,7 +44,7 @@ export function runNpm(npmArgs, options) {
 export async function runCommand(command, commandArgs, options) {
   const { lock, cwd = root, env = process.env, onLine, timeoutMs } = options
   const output = onLine ? 'pipe' : 2
-  // Passes the lock on to the command. If the command outlives this process, it still holds the lock.
+  // Passes the lock on to the command. A command that outlives this process still holds the lock.
   const stdio = ['ignore', output, output, lock?.fd ?? 'ignore']
   const child = spawn(command, commandArgs, { cwd, env, stdio, timeout: timeoutMs, killSignal: 'SIGKILL' })
   let collected = ''

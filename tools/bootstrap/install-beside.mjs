@@ -101,8 +101,9 @@ function listPackages() {
 }
 
 /**
- * Renames each folder in `new` into place. Another call finishes a call that was interrupted. npm's links to
- * workspaces and programs are relative, so after the rename the links lead to the workspaces of this clone.
+ * Renames each folder in `new` into place. If a call is interrupted, the next call finishes its work. npm's
+ * links to workspaces and programs are relative, so after the rename the links lead to the workspaces of this
+ * clone.
  */
 async function replaceNodeModules(lock) {
   try {
@@ -137,8 +138,8 @@ function removeLeftovers() {
     try {
       rmSync(path, { recursive: true, force: true, maxRetries: 3 })
     } catch (error) {
-      // For example, another user owns an old package. The new installation works even if the old one cannot
-      // be removed.
+      // Removing fails if another user owns an old package, for example. The new installation works
+      // nevertheless.
       say(`cannot remove ${path}: ${error.message}`)
     }
   }

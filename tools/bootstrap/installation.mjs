@@ -43,7 +43,7 @@ export async function install(lock) {
     }
   } else {
     // node_modules has the right packages but no valid stamp: the user ran `npm ci`, which runs no install
-    // scripts, so they run now.
+    // scripts. Therefore runs these scripts now.
     const { status } = await runInstallScripts(root, { lock })
     if (status !== 0) fail('leadwire: an install script failed; the output of npm is above.')
   }
@@ -66,9 +66,9 @@ async function tryInstallation(lock) {
 }
 
 /**
- * Returns why an installation is necessary. `canRun` says whether the existing installation can run the
- * programs until then. Returns undefined if node_modules has the packages of package-lock.json, whichever
- * program installed them.
+ * Returns why an installation is necessary. `canRun` says whether the existing installation can still run the
+ * programs. Returns undefined if node_modules has the packages of package-lock.json, whichever program
+ * installed them.
  */
 function findCause() {
   if (!existsSync(at('node_modules'))) return { text: 'there is no node_modules', canRun: false }

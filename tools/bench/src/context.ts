@@ -92,7 +92,7 @@ const createProfilingEnv = ({ out }: Options) => ({
   BENCH_PROFILES: join(out, 'profiles'),
 })
 
-/** Returns a function that calls `work` at its first call, and always returns the same result. */
+/** Returns a function that calls `work` once, at its first call, and returns this result from every call. */
 const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
   let result: Promise<T> | undefined
   return () => {

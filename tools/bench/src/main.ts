@@ -44,7 +44,8 @@ const run = async (): Promise<void> => {
 run().then(
   () => process.exit(hasFailures(report.findings) ? 1 : 0),
   (error: unknown) => {
-    // A signal stops the processes that the run uses, so the run fails. The handler above exits.
+    // After a signal the run fails, because the signal handler stops the processes that the run uses. The
+    // handler also exits, so this function must not.
     if (stopping) return
     console.error(error instanceof Error ? error.stack : error)
     process.exit(2)

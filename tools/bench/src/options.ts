@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util'
 import { cacheDirectory, repositoryRoot } from '@leadwire/embedded'
 
 /**
- * The scenarios in the order of a run. cold-start is first, because it needs no stack. The last scenarios
- * leave unfinished work behind, which would disturb others.
+ * The scenarios in the order of a run. cold-start runs first, before the stack for the other scenarios
+ * starts. The last scenarios leave unfinished work behind, which would disturb others.
  */
 export const scenarioNames = [
   'cold-start',

@@ -30,7 +30,7 @@ export interface Verdict {
    */
   attemptsWrong: string[]
   /**
-   * Events whose number does not follow the previous one, or that arrived with the number of another event.
+   * Events that are not numbered 1, 2, 3 … in their order, or that arrived at least once with a wrong number.
    */
   numbersWrong: string[]
 }
@@ -99,8 +99,9 @@ const findDuplicates = (arrivals: Arrival[], attempts: RecordedAttempt[], hazard
 }
 
 /**
- * Returns as many arrivals as exceed the number of recorded attempts. The records do not tell which arrivals
- * lack one, so returns the arrivals that a hazard explains before the others.
+ * If there are more arrivals than recorded attempts, returns as many arrivals as the difference. The records
+ * do not tell which arrivals were not recorded, so this function chooses the arrivals that a hazard explains
+ * before the others.
  */
 const findUnrecorded = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
   const count = arrivals.length - attempts.length

@@ -87,7 +87,7 @@ const registerEndpoint = async ({ base, token }: Ground, url: string): Promise<v
 
 type Receiver = Awaited<ReturnType<typeof startReceiver>>
 
-/** Disturbs the stack until the deadline. Returns the hazards after everything is ready again. */
+/** Disturbs the stack until the deadline, and waits until everything is ready again. Returns the hazards. */
 type Harm = (options: { chance: Chance; deadline: number; say: (line: string) => void }) => Promise<Hazard[]>
 
 const run = async (

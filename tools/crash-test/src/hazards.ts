@@ -48,8 +48,8 @@ const freeze = async (pid: number, ms: number): Promise<void> => {
 
 /** Kills nats-server and deletes its store. */
 const killWithStore = async (stack: Stack, pid: number): Promise<void> => {
-  // Freezes nats-server, deletes its store, and kills it only then. If it were killed first, the supervisor
-  // would restart it before the store is deleted.
+  // Freezes nats-server, deletes its store, and finally kills it. If nats-server were killed first, the
+  // supervisor would restart it before the store is deleted.
   signal([pid], 'SIGSTOP')
   await rm(join(stack.data, 'nats', 'jetstream'), { recursive: true, force: true })
   signal([pid], 'SIGKILL')
@@ -72,7 +72,7 @@ const strike = async (stack: Stack, { name, what, frozenMs }: Strike): Promise<H
 
 /**
  * Kills and freezes the processes of the stack in random order until the deadline, one or two at a time.
- * Deletes the store of nats-server once. Returns the hazards after everything is ready again.
+ * Deletes the store of nats-server once. Waits until everything is ready again. Returns the hazards.
  */
 export const runHazards = async (
   stack: Stack,

@@ -142,7 +142,7 @@ test('leads are found by field, attribute, time and search term, and a cursor re
     ['q=ada+m1', ['porch']],
   ]
   for (const [query, names] of expected) {
-    // Retries, because a search finds changes and search terms only shortly after the commit.
+    // Retries, because a search finds new and changed leads a moment after their commit.
     await eventually(async () => expect([query, await find(query)]).toEqual([query, names]))
   }
   for (const query of ['status=won', 'assigned_to=sam', 'attribute=rooms', 'q=.', 'created_from=yesterday'])
@@ -260,7 +260,8 @@ test('a CSV file from a spreadsheet is imported row by row, and failed rows are 
       '',
     ],
   ])
-  // Corrects only one of the two rows. The other row fails again, now with its number in the new file.
+  // Corrects only one of the two rows. The other row fails a second time, now with its row number in the new
+  // file.
   const corrected = await run(failed.text.replace(',x\r\n', '\r\n'))
   expect(corrected).toMatchObject({
     rows_created: 1,

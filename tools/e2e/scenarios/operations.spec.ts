@@ -13,7 +13,7 @@ const DOCUMENT = 'https://leadwire.test/openapi.json'
 
 /** The audit log entry of each change under /manage. null if the change has no entry. */
 const AUDITED: Record<string, string | null> = {
-  // The history of a lead records the changes of the lead instead.
+  // These changes have no entry in the audit log: the history of the lead records them.
   createVisitorLead: null,
   createLeadBatch: null,
   upsertLead: null,
@@ -166,7 +166,7 @@ test('each operation refuses an invalid token, an unknown record and an invalid 
     if (!operation.requestBody || operation.operationId === 'captureLead') continue
     const { token } = options
     const typed = { body: '{', headers: { 'content-type': 'text/x' }, ...(token && { token }) }
-    // A deleted record gets 404, even if the content type is wrong, too.
+    // A request for a deleted record gets 404, even if its content type is also wrong.
     const status = (await client.request(method, address, typed)).status === 404 ? 404 : 415
     await refuse(status, address, typed)
   }
@@ -202,7 +202,7 @@ test('each change under /manage is in the audit log with its token and its reque
     const found = entries.filter(({ request_id }) => request_id === operationId).map((entry) => entry.action)
     expect([operationId, new Set(found)]).toEqual([operationId, new Set([action])])
   }
-  // An operator created the account.
+  // The creation of the account has no token in the log, because an operator created the account.
   expect(entries.at(-1)).toMatchObject({ action: 'account.created', token: null, request_id: null })
 
   const secrets = exchanges.flatMap(

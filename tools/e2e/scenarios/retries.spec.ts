@@ -35,7 +35,7 @@ beforeEach(async () => {
 const listDeliveries = async (query: string) =>
   (await tenant.client.request<{ data: { id: number }[] }>('GET', `/manage/deliveries?${query}`)).json.data
 
-/** Waits until a lead's delivery to an endpoint has a status. */
+/** Waits until the delivery of a lead to an endpoint has the given status. */
 const awaitDelivery = (lead: Lead, endpointId: number, status: string): Promise<Delivery> =>
   eventually(
     async () => {
@@ -49,7 +49,7 @@ const awaitDelivery = (lead: Lead, endpointId: number, status: string): Promise<
 
 /**
  * Waits as long as a whole retry schedule takes: creates a delivery of another account and waits until it is
- * exhausted. Every retry of an earlier failed delivery is due by then.
+ * exhausted. By then, every retry of a delivery that failed earlier is due.
  */
 const passWholeSchedule = async () => {
   const other = await stage.newTenant()

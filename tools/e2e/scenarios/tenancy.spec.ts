@@ -63,7 +63,7 @@ const listStolen = (names: string[], theirs: Identifiers, own: Identifiers) =>
   )
 
 const read = ({ tenant, identify }: Furnished, { path, operation }: Route) => {
-  // Both accounts have a lead with this e-mail address, so the export finds one for each of them.
+  // Both accounts have a lead with this e-mail address, so the export of each account finds a lead.
   const query = operation.operationId === 'exportPerson' ? `?email=${LEAD.email}` : ''
   return tenant.client.request<{ data?: unknown }>('GET', fillPath(path, identify(path)) + query)
 }

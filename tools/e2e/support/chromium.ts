@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-// The headless shell comes first, because it needs only two thirds of the processor time.
+// The headless shell comes first, because it needs only two thirds of the processor time of a full browser.
 const NAMES = [
   'chromium-headless-shell',
   'chromium',

@@ -56,7 +56,7 @@ export type Stage<Of extends SharedSystem = System> = {
 
 export type SharedStage = Stage<SharedSystem>
 
-/** Reads the setting when a stage starts, because pods.spec.ts sets it only after this module is loaded. */
+/** Reads the setting when a stage starts, because pods.spec.ts sets it after this module has been loaded. */
 const remote = () => process.env['LEADWIRE_E2E_URL']
 
 /** Starts a separate system for a spec file. */

@@ -85,7 +85,7 @@ export const fillDeliveries = async (
   let after = leadCount - asked.count + missing
   for (const size of splitIntoBatches(asked.count - missing, BATCH)) {
     const batch = await loadLeads(leads.rows, { accountId, after, count: size })
-    // Writes new events, because the leads' own events may exist already.
+    // Writes new events, because webhook-service may already have stored the original events of these leads.
     await write(batch.map(({ lead }) => ({ lead, eventId: null })))
     after += size
   }

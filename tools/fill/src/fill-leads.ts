@@ -10,8 +10,8 @@ import { detailsTemplate, itemTemplate } from './model-lead'
 import { renderInstant, type Sql, splitIntoBatches } from './sql'
 
 /**
- * The number of leads in a batch. A batch locks the account's row for about a second. Creates in the account
- * wait meanwhile.
+ * The number of leads in a batch. A batch locks the account's row for about a second. Meanwhile, requests
+ * that create a lead in the account wait.
  */
 const BATCH = 5000
 

@@ -52,8 +52,8 @@ const COPY = `
 
 /**
  * Multiplies the deliveries of endpoints of one account by `times`. Ten million deliveries take minutes. Each
- * copy has a separate event of the same lead, with a body of some sixty bytes. Drops the indexes and creates
- * them again in one transaction, so that all other users of these tables wait.
+ * copy has a separate event of the same lead, with a body of some sixty bytes. Drops the indexes and
+ * recreates them in one transaction. Meanwhile all other users of these tables wait.
  */
 export const multiplyDeliveries = (webhooks: Sql, endpointIds: number[], times: number): Promise<void> =>
   webhooks.transaction(async (rows) => {

@@ -11,7 +11,8 @@ const FIND = {
 const FRESH_MS = 500
 
 /**
- * Returns a hook that responds 401 to unknown tokens. It caches each token for 500 ms, as the gateway does.
+ * Returns a hook that responds 401 to unknown tokens. The hook caches each token for 500 ms, as the gateway
+ * does.
  */
 export const createTokenCheck = (pool: pg.Pool) => {
   const cache = new Map<string, { accountId: Promise<number | undefined>; at: number }>()

@@ -3,10 +3,10 @@ import type { Sql } from '@leadwire/fill'
 const TABLES = ['accounts', 'users', 'leads', 'outbox']
 
 /**
- * Copies the tables that a create writes to into the schema `baseline`, unless this schema exists. The copies
+ * Creates the schema `baseline`, unless it exists, with a copy of each table that a create needs. The copies
  * have the same columns, checks, keys and foreign keys. They have no other indexes and no stored JSON,
- * because the baselines lack the features that use them. No loop publishes the rows of the copied outbox.
- * Each call also copies accounts that are new.
+ * because the baselines lack the features that need these. No loop publishes the rows of the copied outbox.
+ * Each call also copies the accounts that were created since the last call.
  */
 export const copySchema = (leads: Sql): Promise<void> =>
   leads.transaction(async (rows) => {

@@ -41,7 +41,7 @@ const INSERT = `
 const OUTBOX = `
   INSERT INTO baseline.outbox (event_id, account_id, type, payload) VALUES ($1, $2, 'lead.created', $3)`
 
-/** Values for the fields of the response that the request does not set. */
+/** The values of those response fields that a request does not set. */
 const DEFAULTS = {
   value: 0,
   description: null,

@@ -5,7 +5,7 @@ export type LeadRow = Row & {
   quotes: string
 }
 
-/** Renders the response with one lead from a row of SELECT_LEAD. */
+/** Renders a row of SELECT_LEAD as the response with one lead. */
 export const renderLead = ({ quotes, ...row }: LeadRow): string => {
   const customer = {
     id: row['c_id'],
@@ -30,7 +30,7 @@ export const renderLead = ({ quotes, ...row }: LeadRow): string => {
   return `{"data":${lead.slice(0, -1)},"quotes":${quotes}}}`
 }
 
-/** Picks the fields of a lead in a list from a row of SELECT_LEAD or SELECT_PAGE. */
+/** Takes a row of SELECT_LEAD or SELECT_PAGE. Returns the fields that a lead has in a list. */
 export const pickFields = (row: Row) => ({
   id: row['id'],
   reference: row['reference'],

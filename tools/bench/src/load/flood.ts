@@ -14,9 +14,9 @@ export interface FloodResult {
 }
 
 /**
- * Loads a server from connections that send again as soon as they get a response. Also counts the responses
- * that arrive after `seconds`, because the server has done the work for them. Rejects when the status of a
- * response is neither 200 nor 503.
+ * Loads a server from connections that send the next request as soon as they get a response. Also counts the
+ * responses that arrive after `seconds`, because the server has done the work for them. Rejects when the
+ * status of a response is neither 200 nor 503.
  */
 export const flood = async (options: {
   port: number

@@ -9,7 +9,7 @@ export interface Load {
   /** Each connection sends some of these requests, drawn at random. */
   requests: HttpRequest[]
   seconds: number
-  /** The number of requests to send instead of loading for `seconds`. */
+  /** If set, the load sends this number of requests instead of lasting `seconds`. */
   amount?: number
 }
 

@@ -45,7 +45,8 @@ const start = async () => {
       refusing.closeAllConnections()
       return
     }
-    // Requests that hang never get a response. Closing their connections fails their attempts now.
+    // Closes all connections. Requests that hang would never get a response, so their attempts would
+    // otherwise last until the timeout.
     main.closeAllConnections()
     refusing = createServer(receive)
     await listen(refusing, refusingPort)

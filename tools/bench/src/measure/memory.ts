@@ -13,8 +13,8 @@ export const readMemory = async ({ readDev }: Stack): Promise<Memory> => {
 }
 
 /**
- * Reads the memory twice a second until `stop` is called. `readPeak` returns the reading with the largest
- * sum.
+ * Reads the memory twice a second until `stop` is called. `readPeak` returns the reading with the largest sum
+ * over all services.
  */
 export const watchMemory = (stack: Stack) => {
   let peak: Memory = {}

@@ -34,14 +34,14 @@ export interface Series extends Goal {
 
 export type Verdict = 'aim' | 'ok' | 'FAIL' | ''
 
-/** Returns the median of the ratios of the pairs of rounds. */
+/** Computes a ratio for each pair of rounds. Returns a figure with the median of these ratios. */
 export const buildRatioFigure = ({ ours, baseline, unit, ...figure }: Ratio): Figure => {
   const values = ours.map((value, round) => value / baseline[round]!)
   const detail = `${formatNumber(median(ours))} / ${formatNumber(median(baseline))} ${unit}`
   return buildSeriesFigure({ ...figure, values, detail })
 }
 
-/** Returns the median of the rounds. */
+/** Returns a figure with the median of the rounds. */
 export const buildSeriesFigure = ({ values, detail = '', ...figure }: Series): Figure => ({
   ...figure,
   value: median(values),

@@ -19,7 +19,7 @@ const SECONDS = 6
 const FLOOD = 256
 
 interface Step {
-  /** The work of the other account. Follows "while another" in the name of the figure. */
+  /** The work of the other account, in words that follow "while another" in the name of the figure. */
   what: string
   connections: number
   requests: HttpRequest[]
@@ -111,8 +111,9 @@ const buildImport = (account: FilledAccount, rows: number): HttpRequest => {
   }
 }
 
-// Each step needs enough deliveries to outlast the measurement of 6 s. Changing an endpoint updates about
-// 3,000 deliveries a second, and the stack makes about 8,000 attempts a second.
+// Each step needs so many deliveries that its work outlasts the measurement of 6 s. A change of an endpoint
+// updates about 3,000 deliveries a second, which is 18,000 in 6 s. The stack makes about 8,000 attempts a
+// second, which is 48,000 in 6 s.
 const HELD = 100_000
 const FEWER = 50_000
 const DUE = 100_000

@@ -37,8 +37,8 @@ const FLAT = { floor: 0.8, aim: 0.95 }
 
 const buildQuery = (query: string) => (account: FilledAccount) => [buildGet(account, `/leads?${query}`)]
 
-// leads-service reads each kind of query in a different way: by consecutive lead numbers, by an index for one
-// filter, by filters that many leads pass, by search terms, or by cursors.
+// For these requests leads-service reads leads in different ways: by a range of numbers, by the index of a
+// filter, by search terms, or from a cursor. A filter or a word may match few leads or most leads.
 const KINDS: Kind[] = [
   { what: 'first pages', buildRequests: (account) => buildPageRequests(account, 1, PAGES), goals: FLAT },
   {

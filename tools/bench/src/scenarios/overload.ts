@@ -11,7 +11,7 @@ import { interleave, type Round } from './rounds'
 const ENOUGH = 64
 const TENFOLD = 10 * ENOUGH
 
-// Both contenders run the same code, so the warm-up of that code lasts six seconds in total.
+// Both contenders run the same code, so the two warm-ups of three seconds each add up to six seconds.
 const WARM_UP_SECONDS = 3
 
 /**

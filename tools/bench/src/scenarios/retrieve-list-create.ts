@@ -89,8 +89,8 @@ const compareWithSingleProcess = async (
   })
   report.addCpu(what, full.ours, cpu)
   if (lone) {
-    // Half the time suffices: a round still has more than a thousand requests, and the figure is their
-    // median.
+    // Half the time suffices: even then a round has more than a thousand requests, which is enough for the
+    // median of their response times.
     const seconds = options.seconds / 2
     const warmUp = options.quick ? 1 : LONE_WARM_UP_SECONDS
     const alone = await interleave(context, loadFrom(1), { seconds, warmUp })

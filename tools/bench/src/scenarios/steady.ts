@@ -8,8 +8,8 @@ import { chooseWarmUp, measureCpu, waitUntilQuiet } from './rounds'
 import { withEndpoints } from './with-endpoints'
 
 const RATE = 50
-// Ten seconds give an exact figure: 500 leads use about 4 s of processor time, which the kernel counts in
-// ticks of 10 ms.
+// Ten seconds give an exact figure: 500 leads use about 4 s of processor time. The kernel counts this time in
+// ticks of 10 ms, and 4 s are 400 ticks.
 const SECONDS = 10
 
 /** Measures the processor time of leads that arrive one by one, each with its webhook. */

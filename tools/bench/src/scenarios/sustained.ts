@@ -59,7 +59,7 @@ export const measureSustained = async (context: Context): Promise<void> => {
   })
 }
 
-/** Stores leads of another account, with their events and deliveries. */
+/** Stores leads of an account other than the measured one, with their events and deliveries. */
 const storeLeads = async (context: Context, count: number): Promise<void> => {
   const { stack, receiver, leads, webhooks } = context
   const { encryptionKeys } = stack

@@ -71,7 +71,7 @@ const createBacklogs = (context: Context, endpointIds: number[], each: number): 
       await fillDeliveries(context, { endpointId, count: each, status: 'pending', due })
     await vacuum(webhooks, ['events', 'deliveries'])
     if (Date.now() >= due.from) throw new Error('the backlog became due before all of it was stored')
-    // Gives the next backlog twice as much time until its deliveries are due.
+    // The deliveries of the next backlog become due 4 s after twice the time that storing this backlog took.
     aheadMs = 4000 + 2 * (Date.now() - startedAt)
     await receiver.take()
     // Starts to measure 2 s before the deliveries are due, so that the processor time excludes the earlier

@@ -42,8 +42,8 @@ const shuffle = <T>(items: T[], chance: Chance): T[] =>
     .map(({ item }) => item)
 
 /**
- * Loses one machine of each kind for good, one after the other in random order, until the deadline. Returns
- * the hazards after everything is ready again.
+ * Loses one machine of each kind for good, one after the other in random order, until the deadline. After
+ * each loss, waits until everything is ready again. Returns the hazards.
  * @throws an error if the remaining machines are not ready in time, or if one of the remaining services ends
  */
 export const loseMachines = async (
@@ -64,7 +64,7 @@ export const loseMachines = async (
     hazards.push({ what: 'lost', process, from, until: Date.now() })
   }
   await pause(Math.max(0, deadline - Date.now()))
-  // One of the two copies of each service was lost, so exactly half of them must still run.
+  // One of the two copies of each service was lost, so exactly half of the copies must still run.
   if (listRunning().length !== machines.services.length / 2) throw new Error('a service ended unexpectedly')
   return hazards
 }

@@ -26,7 +26,7 @@ const pipeBothWays = ({ client, server }: Connection): void => {
 /**
  * Starts a TCP proxy, which stands in for a load balancer or for an address that moves from machine to
  * machine. The proxy connects to the servers in turn, and skips servers that refuse the connection. After
- * `vanish` it still accepts connections, but sends no data.
+ * `vanish` the proxy continues to accept connections, but sends no data.
  */
 export const startAddress = async (ports: number[]) => {
   let servers = ports

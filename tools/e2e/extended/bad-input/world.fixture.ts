@@ -25,7 +25,7 @@ type Inhabitant = {
 export type World = Inhabitant & {
   system: System
   baseUrl: string
-  /** Sends the account's token by default. */
+  /** By default sends the token of the first account. `other` is the second account. */
   client: Client
   other: Inhabitant
   /** A disabled endpoint, which specs may change. */
@@ -95,9 +95,9 @@ export const startWorld = async (): Promise<World> => {
 
   const newLead = async () =>
     (await created<{ reference: string }>(client, '/leads', { json: LEAD })).reference
-  // Waits until the receiver has got the webhook of every lead, and each of these deliveries is recorded as
-  // delivered. Also waits until all events and search terms are stored, and no other delivery is due or in
-  // flight.
+  // Waits until the receiver has got the webhook of every lead, and the deliveries of these webhooks are
+  // recorded as delivered. Also waits until all events and search terms are stored, and no other delivery is
+  // due or in flight.
   const quiet = () =>
     eventually(
       async () => {

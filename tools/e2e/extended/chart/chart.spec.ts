@@ -99,7 +99,8 @@ suite.each(SIZES)('the chart with values-%s.yaml', (size) => {
   test('each pod has a network policy, and only webhook-service may connect outside the cluster', () => {
     const policies = of(manifests, 'NetworkPolicy')
     const expected = readYaml(join(CHART, `values-${size}.yaml`)).networkPolicy
-    // Managed stores are in the private network, so services may connect to their addresses.
+    // The addresses of managed stores are in the private network, so they do not count as outside the
+    // cluster.
     const stores = [expected.postgresql, expected.s3].flatMap(({ to }) =>
       to.map(({ ipBlock }: Manifest) => ipBlock?.cidr),
     )

@@ -37,7 +37,9 @@ const renderWith = (values: object) => render(helm, withValues(values))
 const named = (manifests: Manifest[], kind: string, name: string): Manifest =>
   manifests.find((one) => one.kind === kind && one.metadata.name === `leadwire-${name}`)
 
-/** Returns a distinct value for each key of `pods`. */
+/**
+ * Returns a value for each key of `pods`. The values contain `mark`, so that pods can have different values.
+ */
 const extras = (mark: string) => ({
   extraEnv: [{ name: 'EXTRA', value: mark }],
   extraEnvFrom: [{ secretRef: { name: mark } }],

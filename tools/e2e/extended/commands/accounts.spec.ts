@@ -93,7 +93,7 @@ test('a suspended account is refused with a problem, its deliveries are held, an
     const refused = await ask('GET', '/leads')
     expect(refused).toMatchObject({ status: 403, json: { type: '/problems#account-suspended' } })
   })
-  // Suspending again changes nothing.
+  // Suspending the account a second time changes nothing.
   await account('suspend', id)
   expect(await account('resume', id)).toMatchObject({ id, suspended_at: null })
   await eventually(async () => expect((await ask('GET', '/leads')).status).toBe(200))

@@ -219,9 +219,9 @@ test('a lost event is listed until it is restored', async () => {
   const error = { kind: 'event_missing', account_id: account.id, lead_number: 1, lead_reference: reference }
   const found = await account.reconcile()
   expect(found).toMatchObject({ code: 1, unexplained_count: 1, unexplained: [error] })
-  // The next check starts after this lead, and still lists the event.
+  // The next check reads only later leads, and lists the lost event nevertheless.
   expect(await account.reconcile()).toMatchObject({ code: 1, leads: 0, unexplained: [error] })
-  // The event is still listed after the retention period of events.
+  // The event stays in the list when its lead is older than the retention period of events.
   await leadsSql(
     `UPDATE leads SET created_at = created_at - interval '400 days' WHERE reference = $1`,
     reference,

@@ -14,8 +14,8 @@ const run = promisify(execFile)
 let stage: SharedStage
 let proxy: RecordingProxy
 let folder: string
-// Samples of updates use a separate account, because the example of an update has the same e-mail address as
-// the example of a create.
+// Samples of updates use a separate account. For users, the example of an update has the same e-mail address
+// as the example of a create, and two users of one account must not have the same address.
 let forChanges: Furnished
 let forOthers: Furnished
 let routes: Route[]

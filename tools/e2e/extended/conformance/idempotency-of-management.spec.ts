@@ -18,7 +18,10 @@ const post = (path: string, json: unknown, key: string) =>
     headers: { 'idempotency-key': key },
   })
 
-/** Creates an endpoint with a delivered test. Returns both ids. */
+/**
+ * Creates an endpoint, and waits until a test webhook is delivered to it. Returns the ids of the endpoint and
+ * of the delivery.
+ */
 const endpointWithDelivery = async () => {
   const { id, receiver } = await tenant.listen()
   const delivery = await tenant.send<{ id: number }>('POST', `/manage/webhook-endpoints/${id}/test`)

@@ -118,7 +118,7 @@ describe('with 21 leads', () => {
       }
       return seen
     }
-    // Retries, because search terms are stored only shortly after the commit.
+    // Retries, because leads-service stores the search terms a moment after the commit of a lead.
     await eventually(async () => expect(new Set(await walk()).size).toBe(21))
     expect(await walk()).toHaveLength(21)
   })

@@ -51,7 +51,8 @@ describeConsole('a replay in the console', joinStage, (world) => {
   })
 
   test('is shown while it runs, and can be cancelled', async () => {
-    // Creates more events than a replay enqueues before the receiver responds.
+    // Creates 200 events, more than a replay enqueues while the receiver does not respond. So the replay
+    // keeps running.
     const { id, receiver } = await withLeads(200, 100)
     receiver.answerWith('hang')
     await open(`/endpoints/${id}/replay`)

@@ -186,7 +186,7 @@ describe.each(PROGRAMS)('the program in $name', ({ fence, file, isHere, missing,
         const of = (type: string) => tasks.filter(([, task]) => task === type).map(([lead]) => lead)
         expect(of('lead.created').sort()).toEqual(leads.sort())
         expect(versions).toEqual(Array(LEADS).fill(3))
-        // An update may be skipped if a newer one has arrived.
+        // The program may skip an update if a newer update of the lead has arrived.
         for (const lead of leads)
           expect([1, 2]).toContain(of('lead.updated').filter((one) => one === lead).length)
       } finally {

@@ -244,7 +244,10 @@ describe('PostgreSQL', () => {
   })
 })
 
-/** Waits until webhook-service is not ready without NATS, and then until 20 more leads are accepted. */
+/**
+ * Waits until webhook-service reports that it is not ready, because NATS is missing. After that, waits until
+ * 20 more leads are accepted.
+ */
 const withoutNats = async (probes: Probes) => {
   const { health } = stage.system.services.find(({ service }) => service === 'webhook-service')!
   await eventually(async () => expect(await isReady(health)).toBe(false))

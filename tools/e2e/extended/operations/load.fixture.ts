@@ -18,7 +18,7 @@ export type Load = {
   failures: Failure[]
   /** Waits until `count` more leads are accepted. */
   moves(count: number): Promise<void>
-  /** Waits for another failure. */
+  /** Waits for the next failure. */
   suffers(): Promise<void>
   /** Sends further requests to these base URLs only, as a load balancer does with ready gateways. */
   use(bases: string[]): void

@@ -112,9 +112,9 @@ describe('lines at warn and above', () => {
     'fatal event': ['fatal uncaughtException', 'fatal unhandledRejection'],
     'warn error.detail': ['warn detail'],
     'warn thrown.message': ['warn detail'],
-    // Logs lines that its callers pass on.
+    // This call logs a line that its caller passes. The call in the caller is matched separately.
     '[level] line': [],
-    // Logs only at the levels debug and info.
+    // This call logs only at the levels debug and info.
     "[level] 'request'": [],
   }
   const BEGINS = /(?<!console)(?:\.(warn|error|fatal)|(\[level\]))\(/

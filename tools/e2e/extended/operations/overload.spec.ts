@@ -50,7 +50,7 @@ const repeat = (once: () => Promise<unknown>) => {
 }
 
 /**
- * Checks the health of each service every 100 ms, and creates a lead of the other account every second.
+ * Checks the health of each service every 100 ms, and creates a lead of the account `bystander` every second.
  * Returns a function that ends these requests and returns their statuses.
  */
 const watch = () => {

@@ -92,7 +92,7 @@ test('the password of NATS changes in its file, and webhooks arrive', async () =
 
 test('the password of PostgreSQL changes in its file, and new connections use it', async () => {
   await admin.query("ALTER ROLE app PASSWORD 'second'")
-  // Open connections still work.
+  // Connections that were opened with the old password continue to work.
   await tenant.createLead()
   await write('password', 'second')
   await cutConnections(stage.system.databases.leads)

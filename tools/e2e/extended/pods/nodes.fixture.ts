@@ -50,7 +50,7 @@ async function startPolicies({ start, server }: Cluster): Promise<void> {
   await mkdir(folder, { recursive: true })
   await copyFile(server.caFile, join(folder, 'ca.crt'))
   await writeFile(join(folder, 'token'), server.token)
-  // Runs the agent as the node `none`, which has no pods, so that only the rules of run-pods.sh apply. Otherwise,
+  // Runs the agent as the node `none`, which has no pods. So only the rules of run-pods.sh apply. Otherwise,
   // on a kernel with nftables' `queue`, the agent would also create its own rules for the pods of its node.
   const args = ['--hostname-override=none', '--metrics-bind-address=127.0.0.1:9080']
   const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: `${server.port}` }

@@ -204,7 +204,7 @@ suite('the chart in pods', () => {
         ['internet', OUTSIDE, parsePort(outside.url)],
       ]
       const reached = async (name: string) => {
-        // Leaves out the pod itself, which it can always reach.
+        // Leaves out the pod itself, because a pod can always reach itself.
         const others = JSON.stringify(targets.filter(([target]) => target !== name))
         const script = ['exec', `deploy/leadwire-${name}`, '--', 'node', '-e', REACH, others]
         return [name, JSON.parse(await kubectl(script))]

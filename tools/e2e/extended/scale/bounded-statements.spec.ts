@@ -15,7 +15,8 @@ let leads: Sql
 let webhooks: Sql
 
 beforeAll(async () => {
-  // Nothing listens at the endpoints' URLs, so every attempt fails. Retries start only after the spec.
+  // Nothing listens at the endpoints' URLs, so every attempt fails. Retries are due after 24 hours, when the
+  // spec has long ended.
   system = await startSystem({ env: { WEBHOOK_RETRY_SCHEDULE: '24h', DUPLICATE_WINDOW: '90d' } })
   client = createClient(system.baseUrl, { token: system.token })
   leads = openSql(system.databases.leads.url)

@@ -44,8 +44,8 @@ const linkAll = async (from: string, to: string, without: string) => {
 }
 
 /**
- * Builds a checkout whose leads have an additional nullable text field. The checkout differs from this one
- * only in the table of fields and in an additional migration.
+ * Builds a checkout whose leads have an additional nullable text field. It differs from the checkout of the
+ * specs only in the table of fields and in an additional migration.
  */
 export const checkoutWithField = async (
   field: string,

@@ -11,7 +11,7 @@ const { version, commit } = findPreviousRelease(ROOT)
 const run = promisify(execFile)
 const LIMITS = { maxBuffer: 64 * 2 ** 20, timeout: 900_000 }
 
-/** The time limit for the build of the previous release. The build runs only once. */
+/** The time limit for the build of the previous release. The build runs once, and its result is cached. */
 export const BUILT_WITHIN_MS = 900_000
 
 /**

@@ -266,7 +266,8 @@ test('resolves paths from the current folder of the caller, although npm runs sc
   const called = { npm_lifecycle_event: 'leadwire', INIT_CWD: join(clone, 'docs') }
   expect(run('leadwire', [], { cwd: clone, env: called }).stdout).toBe(`${join(clone, 'docs')}\n`)
   expect(run('leadwire', [], { cwd: clone }).stdout).toBe(`${clone}\n`)
-  // Here npm runs another script, which runs this command. INIT_CWD belongs to the other script.
+  // Here npm runs another script, which runs this command. npm has set INIT_CWD for the other script, so this
+  // command ignores INIT_CWD.
   const around = { ...called, npm_lifecycle_event: 'specs' }
   expect(run('leadwire', [], { cwd: clone, env: around }).stdout).toBe(`${clone}\n`)
 })

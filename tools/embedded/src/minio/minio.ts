@@ -17,7 +17,7 @@ export type MinioOptions = {
 
 /**
  * `certsDirectory` has the files `public.crt` and `private.key`. `caFile` is the certificate of the authority
- * that issued this certificate.
+ * that issued `public.crt`.
  */
 export type MinioTls = { certsDirectory: string; caFile: string }
 

@@ -42,8 +42,8 @@ export async function preparePostgres(options: PostgresOptions): Promise<Prepare
 }
 
 /**
- * Writes the files of TLS under PostgreSQL's default names. PostgreSQL accepts a key only if it owns the
- * file.
+ * Writes the files of TLS under PostgreSQL's default names. PostgreSQL accepts a key only if the user that
+ * runs PostgreSQL owns the file.
  */
 async function writeTls(dataDirectory: string, { cert, key }: Issued, user: User | undefined): Promise<void> {
   const contents = { 'server.crt': cert, 'server.key': key, [TLS_ONLY]: tlsOnly }
@@ -133,8 +133,8 @@ export function postgresUrl(
   return `postgresql://${superuser}@${host}:${port}/${database}${query}`
 }
 
-// On all systems, the path of a Unix socket may have 103 bytes. Up to 16 of them are the slash and the
-// socket's name.
+// On all systems, the path of a Unix socket may have 103 bytes. The slash and the socket's name take up to 16
+// of them, so 87 are left for the folder.
 const LONGEST_FOLDER = 87
 
 /**

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 
 export type User = { uid: number; gid: number }
 
-/** The user with the id 65534 exists on every system and owns no other files. */
+/** The user with the id 65534 exists on every system, and owns no files besides those of PostgreSQL. */
 const nobody: User = { uid: 65534, gid: 65534 }
 
 /**
@@ -31,8 +31,8 @@ export async function runAs(dataDirectory: string): Promise<User | undefined> {
 }
 
 /**
- * Returns a path of `directory` for a process that runs in this folder as `user`. On Linux the path works
- * even if that user can't read the parent folders.
+ * Returns a path of `directory` for a process that runs as `user` and whose working folder is `directory`. On
+ * Linux the path works even if `user` can't read the parent folders.
  */
 export function nameFor(user: User | undefined, directory: string): string {
   return user && process.platform === 'linux' ? '/proc/self/cwd' : directory

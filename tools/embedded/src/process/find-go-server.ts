@@ -28,7 +28,7 @@ export type FindOptions = { build?: boolean; say?: (line: string) => void; signa
 /**
  * Returns the path of a server's program. Searches the setting that names the program, then PATH, then the
  * cache. If none of these has the program and `build` is true, Go builds it into the cache. The build takes
- * minutes, once.
+ * minutes, and later calls find its result in the cache.
  * @throws an error with the reasons if no program is found
  */
 export async function findGoServer(

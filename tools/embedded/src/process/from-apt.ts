@@ -9,8 +9,8 @@ const shortTimeouts = ['Acquire::http::Timeout=3', 'Acquire::https::Timeout=3', 
 
 /**
  * Downloads a program from the distribution's archive into `folder`, without installing its package and
- * without root. If the machine has no package lists, downloads these into `folder` too. `path` is the PATH
- * for apt-get.
+ * without root. If the machine has no package lists, first downloads the lists, also into `folder`. `path` is
+ * the PATH for apt-get.
  * @returns the program's path
  */
 export async function fromApt(

@@ -68,7 +68,7 @@ const openThenLock = (path) => {
  * Waits until the lock can be taken.
  * @param {string} path
  * @param {(holder: string) => void} [onHeld] called at each poll while another process holds the lock; may
- * throw to stop
+ * throw to end the wait
  */
 const waitForLock = async (path, onHeld = () => {}) => {
   for (;;) {

@@ -10,7 +10,8 @@ import { replaceFile } from '../process/replace-file'
 export async function ensureSecret(path: string): Promise<string> {
   const kept = (await readFile(path, 'utf8').catch(() => undefined))?.trim()
   if (kept !== undefined) {
-    // Never replaces a damaged secret: data that was encrypted with it would become unreadable.
+    // Never replaces a damaged secret: data that was encrypted with the original secret would become
+    // unreadable.
     if (kept.length < 16)
       throw new Error(`${path} is empty or damaged. Restore it, or remove it to create a new secret.`)
     return kept

@@ -34,9 +34,11 @@ export type Surroundings = {
   gateway: { host: string; port: number }
   databases: { leads: string; webhooks: string }
   nats: string
-  /** The authorities of the certificate of NATS, if it has one. */
+  /**
+   * The file with the authorities that issued the certificate of NATS. Undefined if NATS has no certificate.
+   */
   natsCaFile?: string | undefined
-  /** STORE_URL and its dependent settings. */
+  /** STORE_URL and the settings that depend on it. */
   store: Record<string, string>
   /** The folder for e-mails to users. SMTP_URL in the environment replaces it. */
   mail: string
@@ -48,7 +50,10 @@ export type Surroundings = {
   encryptionKey: string
   /** The files for TLS between services. */
   tls?: ServicesTls | undefined
-  /** The environment of each service. Settings of this plan replace its values, except where noted. */
+  /**
+   * The environment of each service. The settings that the plan computes replace values of this environment,
+   * except where noted.
+   */
   env: NodeJS.ProcessEnv
   /** Returns a free port. */
   choosePort?: (host: string) => Promise<number>
@@ -113,7 +118,7 @@ export async function planServices({
   return copies.map(({ ports, ...copy }) => ({ ...copy, env: { ...shared, ...own[copy.service], ...ports } }))
 }
 
-/** Returns the settings for TLS with the services of a stack, for a service or for the command line. */
+/** Returns the settings with which a service or the command line uses TLS for calls to a stack's services. */
 export function tlsSettings({ certFile, keyFile, caFile }: ServicesTls) {
   // Sets a server name, because clients connect to IP addresses.
   return {

@@ -28,7 +28,8 @@ const VALID_MS = 365 * 24 * HOUR_MS
 
 /** Creates an authority for development. */
 export async function createAuthority(name = 'Leadwire, for development'): Promise<Authority> {
-  // Loads these libraries only here, because they would slow down every start and every spec.
+  // Loads these libraries here instead of with the module, because there they would slow down every start and
+  // every spec.
   await import('reflect-metadata')
   const x509 = await import('@peculiar/x509')
   const newKeys = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])

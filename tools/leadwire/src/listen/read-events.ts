@@ -3,7 +3,7 @@ import { type Leadwire, LeadwireProblem } from '@leadwire/client'
 import type { Event } from './arrivals'
 
 interface Options {
-  /** The sequence number to begin with. Without it only new events are read. */
+  /** The sequence number to begin with. If undefined, only new events are read. */
   from: number | undefined
   types: string[] | undefined
   /** Called with a line about the state of the connection, and the error if there was one. */
