@@ -103,7 +103,7 @@ const finish = async (
     signal.throwIfAborted()
   } catch (error) {
     // Deletes the file, because the store may hold the file in spite of the error. A store that timed out may
-    // have stored the file. If the client disconnected, the file may be stored, but nobody receives its key.
+    // have stored the file. After a client has disconnected, the store may have a file without a record.
     // Does not wait for the deletion, because the store may time out a second time.
     void store.delete(key).catch(() => undefined)
     throw error

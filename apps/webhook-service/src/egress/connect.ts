@@ -10,8 +10,8 @@ export interface Lookup {
 }
 
 /**
- * The host of a URL, its IP addresses except those that arrive later (`found`), and the IP addresses that the
- * guard allows.
+ * The host of a URL, and the IP addresses that the guard allows. `found` has all IP addresses that were known
+ * when the host was resolved.
  */
 export interface FoundAddresses {
   host: string

@@ -111,9 +111,9 @@ const buildImport = (account: FilledAccount, rows: number): HttpRequest => {
   }
 }
 
-// Each step needs so many deliveries that its work outlasts the measurement of 6 s. A change of an endpoint
-// updates about 3,000 deliveries a second, which is 18,000 in 6 s. The stack makes about 8,000 attempts a
-// second, which is 48,000 in 6 s.
+// The numbers of deliveries make the work of each step longer than the measurement of 6 s. A change of an
+// endpoint updates about 3,000 deliveries a second, which is 18,000 in 6 s. The stack makes about 8,000
+// attempts a second, which is 48,000 in 6 s.
 const HELD = 100_000
 const FEWER = 50_000
 const DUE = 100_000
