@@ -40,7 +40,7 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
   --only NAME[,NAME]  runs only these scenarios: ${scenarioNames.join(', ')}
-  --huge              also searches 10,000,000 leads; takes half an hour more, and 45 GB of disk
+  --huge              searches 10,000,000 leads instead of 50,000; takes half an hour more, and 45 GB of disk
   --profile           profiles the services; writes OUT/profiles/*.cpuprofile
   --rounds N          number of interleaved rounds of each comparison (default: 3)
   --seconds N         seconds of load on each contender in a round (default: 4)

@@ -168,5 +168,7 @@ export const readField = async (
   }
   const { type, parameters } = parse(contentType)
   const text = decoded(kept.readBytes(), parameters['charset'] ?? 'utf-8', isWhole)
-  return { value: type === 'application/json' ? parseJson(text) : text, size }
+  // A text that was cut off is no valid JSON. The caller refuses such a long text.
+  const isJson = type === 'application/json' && isWhole
+  return { value: isJson ? parseJson(text) : text, size }
 }
