@@ -9,7 +9,8 @@ const { createServer } = require('node:http')
 const { tmpdir } = require('node:os')
 const { join } = require('node:path')
 
-// Raises the rate limit of captured forms, which all files of a shared system use up together.
+// Raises the rate limit of captured forms, because all spec files that share a system count towards the same
+// limit.
 const SHARED = { CAPTURE_RATE: '100000/1m' }
 
 const built = join(__dirname, '../../tools/embedded/dist/index.js')

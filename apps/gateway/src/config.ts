@@ -8,12 +8,14 @@ const ranges = settings.makeListValidator(settings.isRange, 'an address or CIDR 
 
 const MAX_WINDOW_MS = 86_400_000
 
-/** Parses a number of requests and a time of whole seconds, such as `600/1m`. */
+/** Parses a limit such as `600/1m`: a number of requests, a slash, and a period of whole seconds. */
 const rateLimit = settings.makeValidator<RateLimit>((text) => {
   const [, requests, window] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
   const windowMs = window === undefined ? 0 : settings.parseDuration(window)
   if (windowMs < 1000 || windowMs % 1000 > 0 || windowMs > MAX_WINDOW_MS) {
-    throw new TypeError(`"${text}" is not a limit such as 600/1m, with a time of whole seconds up to 1d`)
+    throw new TypeError(
+      `"${text}" is not a limit such as 600/1m: a number, a slash, and a period of whole seconds, at most 1d`,
+    )
   }
   return { requests: Number(requests), windowMs }
 })

@@ -86,7 +86,10 @@ export const startWebhookService = async (
     if (!nats) throw new Error('not connected yet')
     return nats.rtt()
   }
-  /** Checks the stream only while NATS responds. Without NATS, only `checkNats` fails. */
+  /**
+   * Checks the stream only while NATS responds. While NATS is unavailable this check passes, because the
+   * check `nats` already reports that.
+   */
   const checkStream = async () => {
     const isConnected = await checkNats().then(
       () => true,

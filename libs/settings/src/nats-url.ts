@@ -18,7 +18,9 @@ const checkServer = (server: string, env: NodeJS.ProcessEnv): void => {
   if (username && password) given.push('the user and password of a server')
   if (given.length > 1) throw new TypeError(`set only one of: ${given.join(', ')}`)
   if (given.length === 0 && env['SERVICE_AUTH'] !== 'none')
-    throw new TypeError(`a server has no user and password (or set ${KEYS.join(', ')} or SERVICE_AUTH=none)`)
+    throw new TypeError(
+      `a server has no user and password: add them to its URL, or set ${KEYS.join(', ')} or SERVICE_AUTH=none`,
+    )
 }
 
 /**

@@ -104,7 +104,11 @@ const checkDatabaseQuery = (query: URLSearchParams): void => {
   if (!/^(true|false)$/.test(query.get('pgbouncer') ?? 'false'))
     throw new TypeError('pgbouncer must be true or false')
   if (!ca && !cert && !key) return
-  if (mode === 'disable') throw new TypeError('sslmode=disable ignores certificates: remove one or the other')
+  if (mode === 'disable') {
+    throw new TypeError(
+      'sslmode=disable ignores certificates: remove either sslmode=disable or the certificate parameters',
+    )
+  }
   if (Boolean(cert) !== Boolean(key)) throw new TypeError('sslcert and sslkey must be set together')
   if (ca) readAuthorities(ca)
   if (cert && key) readKey(key, readCertificate(cert).certificate)

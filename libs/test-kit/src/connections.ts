@@ -5,9 +5,9 @@ const ESTABLISHED = '01'
 
 /**
  * Counts the callers that are connected to a copy. Call this function before the copy stops. Resolves with a
- * function to call after the copy has started again. That function waits until as many callers are connected
- * to the copy as before, or as many as to the peer with the fewest callers. The number from before may be too
- * high, because a caller that has just replaced a connection counts twice for a while.
+ * function to call after the copy has started again. That function waits until the copy has enough callers:
+ * as many as before, or as many as its peer with the fewest callers, whichever is lower. The number from
+ * before may be too high, because a caller that has just replaced a connection counts twice for a while.
  *
  * Only a connected copy can take over the work of another copy. For this reason, a rollout also waits between
  * two copies (minReadySeconds).

@@ -62,7 +62,7 @@ const groupBy = <Item>(items: Item[], readKey: (item: Item) => string): Map<stri
   return groups
 }
 
-/** Describes the hazard that can have lost the result of an attempt. Returns null if there is none. */
+/** Describes a hazard that may have lost the result of an attempt. Returns null if there was none. */
 const explainByHazard = (arrival: Arrival, hazards: Hazard[]): string | null => {
   const end = (arrival.respondedAt ?? arrival.at) + RECORDED_WITHIN_MS
   const findEnd = ({ what, from, until }: Hazard) =>
@@ -82,8 +82,8 @@ const createAnomaly = (arrival: Arrival, because: string | null): Anomaly => ({
 
 /**
  * Returns the duplicates of an event: all successful arrivals except the last one. A recorded attempt without
- * a response explains one arrival at the time of the attempt: the receiver responded, but only after the
- * timeout.
+ * a response explains a duplicate that arrived at the time of the attempt: the receiver responded, but only
+ * after the timeout. Each such attempt explains one duplicate.
  */
 const findDuplicates = (arrivals: Arrival[], attempts: RecordedAttempt[], hazards: Hazard[]): Anomaly[] => {
   const withoutResponse = attempts.filter(({ status }) => status === null)

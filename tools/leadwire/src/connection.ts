@@ -26,7 +26,7 @@ const DEADLINE_MS = 10_000
 export interface Targets {
   leads: string
   webhooks: string
-  /** The service token, if the services require one. */
+  /** The service token, as a list of one element. The list is empty if no token is set. */
   tokens: string[]
   /** The files for TLS between services. */
   tls: TlsConfig

@@ -136,9 +136,9 @@ const REST_MS = 20
 
 /**
  * Makes the function that parses large bodies with a pause between them. Without the pause, forty large
- * bodies blocked all other requests for 8 s. This function needs no queue, because admission lets in at most
- * four of the largest bodies, and at most two of one account. The function throws TooBusy if the request
- * times out, or its client disconnects, before the body is parsed.
+ * bodies blocked all other requests for 8 s. The bodies need no queue, because admission limits how many are
+ * in flight: at most four of the largest size, and at most two from one account. The function throws TooBusy
+ * if the request times out, or its client disconnects, before the body is parsed.
  */
 const createLargeBodyParser = () => {
   /** When the next large body may be parsed, in milliseconds of the monotonic clock. */

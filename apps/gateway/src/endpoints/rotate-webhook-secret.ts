@@ -19,7 +19,7 @@ export const rotateWebhookSecret = operation({
   route: 'POST /manage/webhook-endpoints/:id/rotate-secret',
   summary: "Rotate a webhook endpoint's secret",
   description:
-    'Replaces the signing secret. During the `overlap`, `X-SERVICE-Signature` uses the old secret, and `webhook-signature` has one signature for each secret. After the overlap, both headers use only the new secret. If the secret is rotated again during an overlap, `X-SERVICE-Signature` continues to use the oldest secret, and no old secret signs beyond the newest overlap. An `overlap` of `0s` ends all old secrets at once.',
+    'Replaces the signing secret. During the `overlap`, `X-SERVICE-Signature` uses the old secret, and `webhook-signature` has one signature for each secret. After the overlap, both headers use only the new secret. If the secret is rotated again during an overlap, `X-SERVICE-Signature` continues to use the oldest secret. All old secrets stop signing at the latest when the newest overlap ends. An `overlap` of `0s` ends all old secrets at once.',
   body: RotateWebhookSecret,
   savesResponse: true,
   answer: recordResponse(RotatedEndpoint, 'The endpoint with its new secret.'),

@@ -158,7 +158,9 @@ const describeWebhook = (type: EventType) => {
   const name = toComponentName(type)
   const isDefault = type === 'lead.created'
   const isReport = isAboutEndpoint(type)
-  const note = isReport ? 'Sent at most once an hour for each endpoint. Not part of the event log. ' : ''
+  const note = isReport
+    ? 'Sent at most once an hour about the same endpoint. Not part of the event log. '
+    : ''
   const subject = isReport ? 'Tells an endpoint about another endpoint of the account. ' : ''
   const byDefault = isDefault ? ', which is the default subscription' : ''
   // The body of `lead.created` has no `type`, because the lead API defines this event without a type.

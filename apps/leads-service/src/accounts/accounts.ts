@@ -24,7 +24,7 @@ export const retrieveAccount: Operation<'retrieveAccount'> = async ({ database }
 })
 
 /**
- * Updates an account, and locks its row. Creates of leads lock the same row, so an update and a create may
+ * Updates an account, and locks its row. Creating a lead locks the same row, so the two operations may
  * briefly wait for each other.
  */
 export const updateAccount: Operation<'updateAccount'> = async (deps, request) => {

@@ -75,8 +75,8 @@ interface DueEvent {
   bytes: number
 }
 
-// The longest pause between two checks is a minute. A check that lies more than two minutes ahead was
-// therefore set before PostgreSQL's clock went back.
+// No check is scheduled more than a minute ahead. If a check is due in more than two minutes, PostgreSQL's
+// clock has therefore gone back since the check was scheduled.
 const resetFutureChecks = statement('reset-future-checks')`
   UPDATE outbox SET next_check_at = now() WHERE event_id = ANY (ARRAY (
     SELECT event_id FROM outbox WHERE next_check_at > now() + interval '2 minutes'

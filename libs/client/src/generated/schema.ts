@@ -790,7 +790,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate a webhook endpoint's secret
-         * @description Replaces the signing secret. During the `overlap`, `X-SERVICE-Signature` uses the old secret, and `webhook-signature` has one signature for each secret. After the overlap, both headers use only the new secret. If the secret is rotated again during an overlap, `X-SERVICE-Signature` continues to use the oldest secret, and no old secret signs beyond the newest overlap. An `overlap` of `0s` ends all old secrets at once.
+         * @description Replaces the signing secret. During the `overlap`, `X-SERVICE-Signature` uses the old secret, and `webhook-signature` has one signature for each secret. After the overlap, both headers use only the new secret. If the secret is rotated again during an overlap, `X-SERVICE-Signature` continues to use the oldest secret. All old secrets stop signing at the latest when the newest overlap ends. An `overlap` of `0s` ends all old secrets at once.
          *
          *     Needs a token with the scope `webhooks` or `manage`.
          */
@@ -6348,7 +6348,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Failing
-             * @description Tells an endpoint about another endpoint of the account. Sent when three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointFailing"];
             delete?: never;
@@ -6368,7 +6368,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Disabled
-             * @description Tells an endpoint about another endpoint of the account. Sent when the other endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when the other endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointDisabled"];
             delete?: never;
@@ -6388,7 +6388,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Recovered
-             * @description Tells an endpoint about another endpoint of the account. Sent when an attempt to the other endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when an attempt to the other endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointRecovered"];
             delete?: never;
@@ -6408,7 +6408,7 @@ export interface components {
             put?: never;
             /**
              * Delivery Exhausted
-             * @description Tells an endpoint about another endpoint of the account. Sent when deliveries to the other endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour for each endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint about another endpoint of the account. Sent when deliveries to the other endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["deliveryExhausted"];
             delete?: never;

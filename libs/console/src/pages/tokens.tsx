@@ -59,7 +59,7 @@ const renderFields = (errors: FieldErrors) => (
       name="endpoint_id"
       label="Endpoint"
       errors={errors}
-      help="The ID of the endpoint that the token is restricted to. The only scope must be webhooks. Leave empty for all endpoints."
+      help="The ID of the only endpoint that the token may use. Leave empty for all endpoints. With an ID, select only the scope webhooks."
     >
       {(attributes) => <input inputMode="numeric" {...attributes} />}
     </Field>

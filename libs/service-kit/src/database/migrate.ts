@@ -16,8 +16,8 @@ export interface Migration {
   name: string
   up: (knex: Knex) => Promise<void>
   /**
-   * True if releases that lack this step cannot work on the schema after the step. Those releases then refuse
-   * to start.
+   * True if a release that does not contain this step cannot work on the schema after the step. Such a
+   * release then refuses to start.
    */
   breaksOlderReleases?: boolean
   /**
@@ -81,8 +81,8 @@ const listMigrations = async (guard: Client): Promise<string[]> => {
 }
 
 /**
- * Returns the name of the newest step that a release must know to work on the schema. The name was recorded
- * by the newest release that has migrated the schema.
+ * Returns the name of the newest applied step that breaks older releases. Only a release that contains this
+ * step can work on the schema. The name was recorded by the newest release that has migrated the schema.
  */
 const readRequiredMigration = async (guard: Client): Promise<string | undefined> => {
   const table = await guard.query("SELECT WHERE to_regclass('schema_compatibility') IS NOT NULL")
@@ -94,10 +94,11 @@ const readRequiredMigration = async (guard: Client): Promise<string | undefined>
 }
 
 /**
- * Returns the applied steps that this release does not know. Rejects with UnknownSchema if a development
- * version made the schema. Also rejects if a newer release has migrated the schema and has not recorded that
- * this release can work on it. Most releases allow their predecessor, because old and new copies run together
- * during a rollout, and the rollout may be reversed.
+ * Returns the applied steps that this release does not contain. Rejects with UnknownSchema if a development
+ * version made the schema. If a newer release has migrated the schema, also rejects unless this release
+ * contains the step that `recordRequiredMigration` has recorded. Most releases let the previous release work
+ * on the new schema, because old and new copies run together during a rollout, and the rollout may be
+ * reversed.
  */
 const requireSupported = async (guard: Client, migrations: Migration[]): Promise<string[]> => {
   const applied = await listMigrations(guard)
@@ -113,8 +114,8 @@ const requireSupported = async (guard: Client, migrations: Migration[]): Promise
 }
 
 /**
- * Records the newest step that a release must know. Older releases see from the record whether they can work
- * on the schema.
+ * Records the newest step that breaks older releases, or the first step if no step breaks them. A release
+ * that does not contain the recorded step sees from the record that it cannot work on the schema.
  */
 const recordRequiredMigration = async (guard: Client, migrations: Migration[]): Promise<void> => {
   const required = migrations.findLast(({ breaksOlderReleases }) => breaksOlderReleases) ?? migrations[0]

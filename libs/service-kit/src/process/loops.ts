@@ -93,12 +93,12 @@ export const createLoops = (logger: Logger) => {
     /**
      * Repeats `work` until the loops are stopped. After a round that returns true, the next round starts at
      * once. After a round that returns 'pause' or fails, the next round starts after `pauseMs`. After each
-     * round that returns false, the pause doubles, up to `idleMs` (default 10 s). If `idleMs` is longer than
-     * a minute, the limit is about a minute. If `pauses` is a number, all pauses last this number of
-     * milliseconds. Even without a wake-up, the polling finds work that a crash left behind.
+     * round that returns false, the pause doubles, up to `idleMs` (default 10 s), but never beyond about a
+     * minute. If `pauses` is a number, all pauses last this number of milliseconds.
      *
      * Returns the function to call after new work for the loop was committed. That function starts a round at
-     * once, but not within `pauseMs` of the previous round.
+     * once, but not within `pauseMs` of the previous round. If a crash prevents the call, the next round
+     * after a pause finds the work.
      */
     run: (
       name: string,

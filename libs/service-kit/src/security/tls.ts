@@ -21,7 +21,8 @@ const watchFiles = <T>(files: string[], read: () => T, { lifecycle, logger }: Wa
       if (isDeepStrictEqual(next, value)) return
       value = next
     } catch (error) {
-      return logger.warn({ files, reason: (error as Error).message }, 'certificates are not replaced')
+      const reason = (error as Error).message
+      return logger.warn({ files, reason }, 'could not use the new certificates; the old ones stay in use')
     }
     for (const listener of listeners) listener(value)
     logger.info({ files }, 'certificates were replaced')

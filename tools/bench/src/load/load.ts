@@ -44,8 +44,8 @@ const readLength = (data: Buffer, path: string): number => {
 }
 
 /**
- * Loads a server from connections with one request in flight each. Rejects when any request fails. Uses a
- * cheap client, because the load shares the processors with the server: autocannon took 54 µs for each
+ * Sends requests to a server. Each connection has one request in flight. Rejects when any request fails. Uses
+ * a cheap client, because the client shares the processors with the server: autocannon took 54 µs for each
  * request, a tenth of what a create costs all services.
  */
 export const load = async ({ port, connections, requests, seconds, amount }: Load): Promise<LoadResult> => {

@@ -4,8 +4,9 @@ import type { HttpRequest } from './http-request'
 import { insertNextPerson } from './insert-next-person'
 
 /**
- * Loads a server until `signal` aborts, from connections with one request in flight each, whatever the
- * responses are. Returns how many responses had each status. Status 0 counts the requests that failed.
+ * Sends requests to a server until `signal` aborts, and does not stop at error responses. Each connection has
+ * one request in flight. Returns how many responses had each status. Status 0 counts the requests that
+ * failed.
  */
 export const pound = async (options: {
   port: number

@@ -68,7 +68,10 @@ const form = (name: string) => [
   { name: 'file', value: PNG, fileName: name },
 ]
 
-/** Returns a body for each operation that takes one. Every suitable field contains a trace. */
+/**
+ * Returns a body for each operation that takes one. Fields for personal data, secrets and free texts contain
+ * one of the TRACES, which must not appear in the logs.
+ */
 const bodies = (url: string): Record<string, RequestOptions> => {
   const endpoint = {
     url,

@@ -13,8 +13,8 @@ const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * The ids of an account's records. They fill the paths and bodies of examples, because a new account lacks
- * the records that the examples name.
+ * The ids of records that the spec has created. They replace the ids in the paths and bodies of examples,
+ * because the records that the examples name do not exist in a new account.
  */
 type Ids = {
   reference: string

@@ -55,7 +55,7 @@ export async function ensureDemoAccount({
 }: {
   path: string
   grpc: string
-  /** The service token. */
+  /** The service token, as a list of one element. */
   tokens: string[]
   tls: ServicesTls | undefined
   base: string

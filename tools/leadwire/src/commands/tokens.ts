@@ -55,7 +55,7 @@ export const addTokens = (program: Command): void => {
       .option('--scope, --scopes <list>', `scopes from ${SCOPES.join(', ')} (default: leads)`, parseList)
       .option(
         '--endpoint <id>',
-        'restrict the token to this endpoint; the only scope must be webhooks',
+        'restrict the token to this endpoint; webhooks must be its only scope, and is then the default',
         parseId,
       )
       .option('--publishable', 'make it safe to use in a public page: it can only create leads', false)

@@ -14,8 +14,8 @@ import { IMPORT_COLUMNS, importBody } from './imports'
 /** The maximum number of an account's imports whose files are still stored. */
 const MAX_OPEN = 20
 
-// Locks the account's row, so that concurrent requests do not exceed the limit together. Creates of leads
-// lock the same row, but only briefly.
+// Locks the account's row, so that concurrent requests do not exceed the limit together. Creating a lead
+// locks the same row, but only briefly.
 const LOCK = 'SELECT id FROM accounts WHERE id = $1 FOR NO KEY UPDATE'
 
 const COUNT_OPEN = 'SELECT count(*)::int AS count FROM imports WHERE account_id = $1 AND key IS NOT NULL'

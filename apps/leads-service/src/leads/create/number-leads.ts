@@ -21,8 +21,9 @@ const ids = (table: string, count: string) =>
 // Locks accounts by ascending id, so that two batches never deadlock. A lead's time is never before the time
 // of the account's last lead, and the leads of a batch are a microsecond apart. Ids are drawn after the sort
 // of `numbered`, so that number, id and time have the same order. `nth` is 1 for the first lead of an account
-// in the batch, and 2 for the next. For a batch of two leads, `last_lead_at` becomes now + 1 us, and
-// `before_at` is now - 1 us, so the leads get the times now and now + 1 us.
+// in the batch, and 2 for the next. The time of a lead is `before_at` + `nth` us. For example, `before_at` is
+// now - 1 us for a batch of two leads. The leads then get the times now and now + 1 us, and `last_lead_at`
+// becomes now + 1 us.
 const drawNumbers = statement<Stamp & { ord: number }>('number-leads')`
   WITH locked AS MATERIALIZED (
     SELECT a.id, asked.leads

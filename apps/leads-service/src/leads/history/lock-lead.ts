@@ -8,8 +8,9 @@ const LOCK = `
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR`
 
 /**
- * Locks a lead to add a record to it. The record's foreign key takes the same lock anyway. The lock makes an
- * erasure of the lead and the addition of a record wait for each other.
+ * Reads a lead to which a record will be added, and locks it. An erasure of the lead and the addition of the
+ * record wait for each other. The record's foreign key takes the same lock, but only when the record is
+ * inserted: without this statement, the lead could be erased between the check of `erased` and the insert.
  */
 export const lockToAdd = statement<LockedLead>('lock-lead-to-add')`${LOCK} KEY SHARE`
 

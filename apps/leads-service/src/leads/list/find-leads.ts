@@ -10,7 +10,7 @@ const MAX_WORDS = 8
 
 // REPEATABLE READ makes a response one snapshot. The other settings are for large accounts, because
 // PostgreSQL plans for an account of a usual size. Without these settings, PostgreSQL would sort all leads of
-// a large account, or collect the rows of an index before it reads the first row.
+// a large account, or scan all matching entries of an index (a bitmap scan) before it returns the first lead.
 export const SETTINGS = [
   'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
   'SET LOCAL enable_sort = off',

@@ -164,8 +164,9 @@ const planEvents = async (
 }
 
 /**
- * Stores new events and creates their deliveries. Resolves with a promise of the deliveries without waiting
- * for them. So the commit follows at once, and the counters are locked for the shortest time.
+ * Stores new events and creates their deliveries. The result contains the deliveries as a promise
+ * (`created`), which is not awaited here. The commit therefore follows at once, and the counters are locked
+ * as briefly as possible.
  */
 const writeEvents = async (tx: OpenTransaction, options: AppendOptions) => {
   const { now, limits } = options

@@ -19,7 +19,8 @@ const CONSUMER_EXISTS_WITH_OTHER_SETTINGS = 10148
 const ACK_WAIT_MS = 5000
 /**
  * The maximum number of unacknowledged messages of all processes together. At this limit, JetStream delivers
- * nothing more for any account. So the limit is a multiple of what one process may have in flight.
+ * nothing more for any account. To keep one process from reaching the limit, the limit is a multiple of what
+ * one process may have in flight.
  */
 const MAX_ACK_PENDING = 20_000
 /** How long one pull lasts. The service notices a deleted consumer or a replaced server within this time. */

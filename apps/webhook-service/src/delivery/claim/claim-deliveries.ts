@@ -40,8 +40,9 @@ export interface ClaimedDelivery extends Webhook, DueEndpoint {
 
 const UNCLAIMED = isUnclaimed(':claimMs::int')
 
-// Scheduled and manual attempts do not wait for each other. So a claim takes at most one manual attempt of
-// each endpoint in addition to the scheduled attempts.
+// Locks up to `room` deliveries of each endpoint for scheduled attempts, and at most one more for a manual
+// attempt. `room` does not count the manual attempt, so that scheduled and manual attempts do not wait for
+// each other.
 const lockDue = statement<{ id: number; manual: boolean }>('lock-due-deliveries')`
   WITH wanted AS MATERIALIZED (
     SELECT w.* FROM unnest(:endpointId::bigint[], :room::int[], :since::timestamptz[]) AS w (endpoint_id, room, since)

@@ -12,8 +12,8 @@ const IDLE_POLL_MS = 5000
  */
 const CLAIMED_POLL_MS = 500
 /**
- * How far ahead a poll reads, counted from the start of the next poll. So deliveries that become due between
- * two polls start on time.
+ * How far ahead a poll reads, counted from the start of the next poll. A poll reads ahead so that deliveries
+ * that become due between two polls start on time.
  */
 const AHEAD_MS = 2000
 /** The pause between a slow full poll and the next full poll, as a multiple of the slow poll's duration. */

@@ -161,7 +161,7 @@ test('a change of the endpoint is no recovery: the next success is', async () =>
   )
 }, 120_000)
 
-test('a report of a type is sent once an hour for an endpoint, with the number of events since', async () => {
+test('a report of a type is sent once an hour about an endpoint, with the number of events since', async () => {
   const service = await start({ WEBHOOK_RETRY_SCHEDULE: [] })
   await start({ WEBHOOK_RETRY_SCHEDULE: [] })
   const about = await service.endpoint(1, broken.url)

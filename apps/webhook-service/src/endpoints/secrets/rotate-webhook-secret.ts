@@ -16,9 +16,9 @@ const touch = statement<SealedSecrets>('touch-endpoint')`
 
 /**
  * Replaces the secret of an endpoint. The old secret also signs until `old_secret_until` (see
- * `selectSecrets`). A further rotation keeps all old secrets that still sign, but none longer than the new
- * overlap. So an overlap of 0 ends all old secrets at once, which is needed after a leak. Throws `not_found`.
- * Throws `conflict` if too many old secrets still sign.
+ * `selectSecrets`). After a further rotation, all old secrets continue to sign, but at the latest until the
+ * new overlap ends. An overlap of 0 therefore ends all old secrets at once, which is needed after a leak.
+ * Throws `not_found`. Throws `conflict` if too many old secrets still sign.
  */
 export const rotateWebhookSecret: Operation<'rotateWebhookSecret'> = async (dependencies, request) => {
   const { database, actor, sealer, clock } = dependencies
