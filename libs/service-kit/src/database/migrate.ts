@@ -96,9 +96,8 @@ const readRequiredMigration = async (guard: Client): Promise<string | undefined>
 /**
  * Returns the applied steps that this release does not contain. Rejects with UnknownSchema if a development
  * version made the schema. If a newer release has migrated the schema, also rejects unless this release
- * contains the step that `recordRequiredMigration` has recorded. Most releases let the previous release work
- * on the new schema, because old and new copies run together during a rollout, and the rollout may be
- * reversed.
+ * contains the newest step that breaks older releases. Most releases let the previous release work on the new
+ * schema, because old and new copies run together during a rollout, and the rollout may be reversed.
  */
 const requireSupported = async (guard: Client, migrations: Migration[]): Promise<string[]> => {
   const applied = await listMigrations(guard)
