@@ -1,6 +1,7 @@
 // Starts the servers that the spec files of a run share. All files share one PostgreSQL server, in which each
 // file creates its own databases. A file that needs only its own account calls `joinSystem`. All files that
-// call it with the same settings share one system, which starts for the first of these files.
+// call it with the same settings share one system, which starts for the first of these files. Receivers of
+// webhooks get their ports from here.
 //
 // jest runs this file before it sets up its transforms, so this file requires built files.
 const { existsSync } = require('node:fs')
@@ -61,6 +62,8 @@ module.exports = async () => {
     // request is being sent.
     response.setHeader('connection', 'close')
     try {
+      // This process reserves the port as long as it runs, which is longer than any worker of jest runs.
+      if (pathname === '/port') return response.end(String(await freePort(searchParams.get('host'))))
       const { startSystem } = require('./dist')
       shared[url] ??= startSystem({ env, tls: pathname === '/tls' })
       response.end(JSON.stringify(await shared[url]))

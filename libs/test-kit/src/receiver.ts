@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIPv6 } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { fromGlobalSetup } from './environment'
 
 export type ReceivedRequest = {
   method: string
@@ -44,10 +45,13 @@ export type Receiver = {
   stop(): Promise<void>
 }
 
-/** Starts a real HTTP server that records its requests. It responds with 200 until `answerWith` is called. */
+/**
+ * Starts a real HTTP server that records its requests. It responds with 200 until `answerWith` is called. By
+ * default it has a port that no other server gets during the run.
+ */
 export async function startReceiver({
   host = '127.0.0.1',
-  port = 0,
+  port,
 }: {
   host?: string
   port?: number
@@ -77,9 +81,10 @@ export async function startReceiver({
     // Does not record a request whose sender disconnected before the end.
     handle(incoming, response).catch(() => response.destroy())
   })
+  const chosen = port ?? (await reservePort(host))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, resolve)
+    server.listen(chosen, host, resolve)
   })
   const actual = (server.address() as AddressInfo).port
   return {
@@ -96,4 +101,15 @@ export async function startReceiver({
       return new Promise((resolve) => server.close(() => resolve()))
     },
   }
+}
+
+/**
+ * Reserves a port until the end of the run (global-setup.cjs). A shared system repeats failed deliveries long
+ * after the receiver has stopped. Another server that got the port would receive these deliveries.
+ */
+async function reservePort(host: string): Promise<number> {
+  const query = new URLSearchParams({ host })
+  const answer = await fetch(`${fromGlobalSetup('LEADWIRE_TEST_SYSTEM')}/port?${query}`)
+  if (!answer.ok) throw new Error(await answer.text())
+  return Number(await answer.text())
 }

@@ -1,10 +1,11 @@
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { readConfig } from '@leadwire/settings'
-import { eventually, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
+import { eventually, freePort, startPostgresServer, type TestPostgres } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import { grpcServiceSettings } from '../grpc/service-settings'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
@@ -114,15 +115,32 @@ test('user and password are read from the file of the URL for each new connectio
 
 test('a command is run for a password, once for all connections that are opened at once', async () => {
   const runs = join(folder, 'runs')
+  const asked = join(folder, 'asked')
   const script = join(folder, 'password.cjs')
   await writeFile(
     script,
-    `require('node:fs').appendFileSync(${JSON.stringify(runs)}, '.'); setTimeout(() => console.log(process.argv[2]), 1000)`,
+    `const { appendFileSync, existsSync } = require('node:fs')
+    appendFileSync(${JSON.stringify(runs)}, '.')
+    const timer = setInterval(() => {
+      if (!existsSync(${JSON.stringify(asked)})) return
+      clearInterval(timer)
+      console.log(process.argv[2])
+    }, 10)`,
   )
-  const database = open({
-    DATABASE_URL: renderUrl('leads'),
-    DATABASE_PASSWORD_COMMAND: `${process.execPath} ${script} first`,
-  })
+  const server = databaseServer(
+    settings({
+      DATABASE_URL: renderUrl('leads'),
+      DATABASE_PASSWORD_COMMAND: `${process.execPath} ${script} first`,
+    }),
+  )
+  // The command ends only after both connections have asked for the password.
+  let count = 0
+  const password = () => {
+    count += 1
+    if (count === 2) writeFileSync(asked, '')
+    return server.password!()
+  }
+  const database = connectDatabase({ ...server, password, poolSize: 2, lifecycle })
   const atOnce = { text: 'SELECT 1 FROM pg_sleep(0.1)' }
   await Promise.all([database.query(atOnce), database.query(atOnce)])
   expect(await readFile(runs, 'utf8')).toBe('.')
@@ -141,8 +159,10 @@ test('a command that fails makes the database unavailable, shows no output, and 
     client.pipe(upstream).pipe(client)
     for (const end of [client, upstream]) end.on('error', () => end.destroy())
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  const { port } = proxy.address() as AddressInfo
+  // Uses a port of its own, because a client of another spec might still connect to a port that the system
+  // chooses.
+  const port = await freePort()
+  await new Promise<void>((resolve) => proxy.listen(port, '127.0.0.1', resolve))
   const script = join(folder, 'password.cjs')
   await writeFile(
     script,
@@ -159,8 +179,6 @@ test('a command that fails makes the database unavailable, shows no output, and 
   })
   expect(inspect(error)).not.toMatch(/half-a-secret|no token/)
   await eventually(() => expect(sockets.size).toBe(0))
-  // Expects more than 0, not an exact number, because a client of another spec may connect as well: its
-  // server may have had the same port before.
   expect(opened).toBeGreaterThan(0)
   proxy.close()
 })

@@ -4,6 +4,7 @@ import {
   type RetrieveLeadsRequest,
   type RetrieveLeadsResponse,
 } from '@leadwire/contracts'
+import { freePort } from '@leadwire/test-kit'
 import { ServiceError } from '../errors/service-error'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
@@ -124,7 +125,7 @@ test('a batch that is not answered in time times out, and the next one does not'
 
 test('a batch is unavailable without a server', async () => {
   const life = createLifecycle(logger)
-  const { port } = await serve(echo, { life })
+  const { port } = await serve(echo, { port: await freePort(), life })
   await life.stop()
   await expect(retrieveLeadsAt([port])(batch())).rejects.toMatchObject({ code: 'unavailable' })
 })
@@ -136,7 +137,7 @@ test('no batch is lost, and none done twice, when a server makes way for the nex
     taken.push(request.leads[0]!.accountId)
     return echo(request)
   }
-  const { port } = await serve(take, { life })
+  const { port } = await serve(take, { port: await freePort(), life })
   const retrieveLeads = retrieveLeadsAt([port])
   let restarting = true
   let sent = 0

@@ -1,8 +1,8 @@
 import { createServer as createHttp2Server } from 'node:http2'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AccountsServiceDefinition, type AccountsServiceImplementation } from '@leadwire/contracts'
-import { eventually } from '@leadwire/test-kit'
+import { eventually, freePort } from '@leadwire/test-kit'
 import { ServiceError } from '../errors/service-error'
 import { createLifecycle, type Lifecycle } from '../process/lifecycle'
 import { createLogger } from '../process/logger'
@@ -17,14 +17,6 @@ beforeEach(() => {
   lifecycle = createLifecycle(logger)
 })
 afterEach(() => lifecycle.stop())
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 
 const serve = async (implementation: Partial<AccountsServiceImplementation>, port = 0) => {
   const server = createGrpcServer({ logger, lifecycle, tokens: [TOKEN, 'the-token-before-it'] })

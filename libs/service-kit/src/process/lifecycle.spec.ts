@@ -7,7 +7,7 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { startFullServer } from '@leadwire/test-kit'
+import { freePort, startFullServer } from '@leadwire/test-kit'
 import { startHealthServer } from './health'
 import { createLifecycle, runService } from './lifecycle'
 import { createLogger } from './logger'
@@ -30,13 +30,7 @@ test('what was started last is stopped first, once, and a failing step stops no 
 })
 
 test('readiness names what is missing, and says no during a drain', async () => {
-  const { createServer } = await import('node:net')
-  const port = await new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port: free } = probe.address() as { port: number }
-      probe.close(() => resolve(free))
-    })
-  })
+  const port = await freePort()
   const lifecycle = createLifecycle(logger)
   let postgres: Promise<unknown> = Promise.resolve()
   const checks = [

@@ -1,11 +1,9 @@
 import { setMaxListeners } from 'node:events'
 import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError } from '@leadwire/settings'
-import { createLogger, type Logger } from './logger'
+import { createLogger, type Logger, whenWritten } from './logger'
 
 const DRAIN_LIMIT_MS = 10_000
-const LAST_LINES_MS = 20
 
 /**
  * How long one IP address may take to accept a connection, in milliseconds. It is long enough for a lost SYN,
@@ -89,9 +87,9 @@ export const runService = async <
       process.exit(1)
     }, DRAIN_LIMIT_MS).unref()
     await lifecycle.stop()
-    // Gives pino the time to write all lines. At exit pino writes the remaining lines synchronously, and
-    // hangs if the reader of the log is gone (sonic-boom 4.2).
-    await pause(LAST_LINES_MS)
+    // At exit pino writes the remaining lines synchronously, and hangs if the reader of the log is gone
+    // (sonic-boom 4.2).
+    await whenWritten(logger)
     process.exit(code)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -1,4 +1,6 @@
-import { type Logger, pino, stdSerializers, stdTimeFunctions } from 'pino'
+import type { EventEmitter } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Logger, pino, stdSerializers, stdTimeFunctions, symbols } from 'pino'
 import { traceIds } from '../tracing/tracing'
 
 export type { Logger }
@@ -31,3 +33,21 @@ export const createLogger = ({ service, level }: { service: string; level: strin
     mixin: traceIds,
     redact: ['token', 'secret', '*.token', '*.secret', 'headers', '*.headers'],
   })
+
+type Destination = EventEmitter & { write(text: string): unknown }
+
+const WRITE_LIMIT_MS = 1000
+
+/**
+ * Resolves when the logger has written all its lines, or can't write them because the reader of the log is
+ * gone. If the reader was already gone before the call, resolves after a second.
+ */
+export const whenWritten = async (logger: Logger): Promise<void> => {
+  const destination = (logger as unknown as Record<symbol, Destination>)[symbols.streamSym]!
+  const written = new Promise<unknown>((resolve) => {
+    destination.once('drain', resolve).once('error', resolve)
+  })
+  // Causes the event `drain`, even if there is no other line to write.
+  destination.write('')
+  await Promise.race([written, pause(WRITE_LIMIT_MS)])
+}

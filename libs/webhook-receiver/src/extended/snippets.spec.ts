@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from '@leadwire/test-kit'
 import { abortPost, expectTooLarge, post, postSlowly } from '../post.fixture'
 import { findTool, type Language, languages, snippets } from '../snippet-languages.fixture'
 import { decodeBody, type Vector, vectors } from '../vectors.fixture'
@@ -18,14 +19,6 @@ const renderHeaders = ({ secret, service_signature, id, timestamp, standard_sign
   return { cells: cells.map(base64).join() }
 }
 const renderVerdicts = ({ service, standard }: Vector) => `${service === 'valid'} ${standard === 'valid'}`
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await once(server.close(), 'close')
-  return port
-}
 
 /** Builds and starts the runner of a language. */
 const start = async (

@@ -1,5 +1,6 @@
 import { createHash, createSign, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
+import { renameSync, writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -151,8 +152,13 @@ const NO_KEYS = { S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined }
 
   test('uses the web identity of a pod (IRSA), with the current token in its file', async () => {
     const file = join(directory.path, 'token')
-    await writeFile(file, tokenFor(3))
-    const renewal = setInterval(() => writeFile(file, tokenFor(3)), 500)
+    // Replaces the file atomically, as Kubernetes does. Otherwise the store might read an empty file.
+    const renew = () => {
+      writeFileSync(`${file}.new`, tokenFor(3))
+      renameSync(`${file}.new`, file)
+    }
+    renew()
+    const renewal = setInterval(renew, 500)
     Object.assign(process.env, {
       AWS_WEB_IDENTITY_TOKEN_FILE: file,
       AWS_ROLE_ARN: ROLE,

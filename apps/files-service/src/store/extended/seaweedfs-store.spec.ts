@@ -57,7 +57,8 @@ if (seaweedfsBinary === undefined) console.warn(`SKIPPED: the S3 store in Seawee
   test('the check creates a missing bucket', async () => {
     const store = openStore({ bucket: 'lost' })
     await store.check()
-    await store.put(newKey(), await spool(SAMPLES['png']!))
+    const file = await spool(SAMPLES['png']!)
+    await eventually(() => store.put(newKey(), file), { describe: 'waiting for the first volumes' })
   })
 
   test('a killed SeaweedFS is unavailable at once, and has every file after its restart', async () => {
