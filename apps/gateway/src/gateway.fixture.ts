@@ -218,7 +218,12 @@ export const startGateway = async (
     }),
     ...config,
   }
-  const clients = connectClients(settings, { lifecycle, fileIdleMs: options.uploadLimits?.idleMs })
+  const clients = connectClients(settings, {
+    lifecycle,
+    fileIdleMs: options.uploadLimits?.idleMs,
+    // Far longer than in production, so that no request of a spec fails on a busy machine.
+    verifyLimitMs: 60_000,
+  })
   const app = buildGateway({
     clients,
     logger,

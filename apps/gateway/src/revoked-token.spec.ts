@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import { finished } from 'node:stream/promises'
 import type { ExportLeadsRequest } from '@leadwire/contracts'
 import { eventually } from '@leadwire/test-kit'
-import { type RunningGateway, retrieveAllBut, startGateway } from './gateway.fixture'
+import { type Behind, type RunningGateway, retrieveAllBut, startGateway } from './gateway.fixture'
 
 const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
 const TOKEN = {
@@ -34,7 +34,7 @@ let deleted: string[]
 beforeAll(async () => {
   const leads = Array.from({ length: 200 }, () => Buffer.alloc(1000, '1'))
   let bytesRead = 0
-  gateway = await startGateway({
+  const behind: Behind = {
     accounts: {
       verifyTokens: async ({ hashes }) => ({
         results: hashes.map((of) => {
@@ -68,7 +68,9 @@ beforeAll(async () => {
       const upload = { key: 'attachments/1.txt', size: 5, content_type: 'text/plain', sha256: '' }
       response.end(JSON.stringify(upload))
     },
-  })
+  }
+  // Does not end an upload because it arrives slowly, so that only the revocation does.
+  gateway = await startGateway(behind, { uploadLimits: { graceMs: 600_000 } })
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
 })
 afterAll(() => gateway.stop())

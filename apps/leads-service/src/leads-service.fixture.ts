@@ -46,10 +46,16 @@ export const QUOTAS: Quotas = { tokens: 1000, users: 1000, images: 1000 }
 
 const logger = createLogger({ service: 'spec', level: process.env['LOG_LEVEL'] ?? 'silent' })
 
+/**
+ * How long a call of a spec waits. Far longer than in production, so that a busy machine refuses no call of a
+ * spec that sends many calls at once.
+ */
+const PATIENCE_MS = 60_000
+
 const migrated = () => createTemplateDatabase('leads', (url) => migrate(url, migrations))
 
 const connectTo = (target: string, lifecycle: Lifecycle) => {
-  const deadline = { deadlineMs: 60_000 }
+  const deadline = { deadlineMs: PATIENCE_MS }
   const connection = connectGrpc(target, { lifecycle, tokens: [] })
   const batches = connectBatches(target, { lifecycle, tokens: [] })
   const batched =
@@ -84,19 +90,20 @@ export const startLeadsService = async (
     otherFormat,
     quotas,
     webhooksTarget = '127.0.0.1:9',
-  }: { otherFormat?: number; quotas?: Quotas; webhooksTarget?: string } = {},
+    poolSize = 6,
+  }: { otherFormat?: number; quotas?: Quotas; webhooksTarget?: string; poolSize?: number } = {},
 ) => {
   const database = await createDatabase({ name: 'leads', template: await migrated() })
   const lifecycle = createLifecycle(logger)
-  const db = connectDatabase({ url: database.url, poolSize: 6, lifecycle })
+  const db = connectDatabase({ url: database.url, poolSize, lifecycle })
   const committed: OutboxEvent[] = []
   const startCopy = async (format?: number) => {
-    const server = createGrpcServer({ logger, lifecycle, tokens: [] })
+    const server = createGrpcServer({ logger, lifecycle, tokens: [], maxAccountWaitMs: PATIENCE_MS })
     const onCommitted = (events: OutboxEvent[]) => void committed.push(...events)
     addLeadsService(server, {
       database: db,
       webhooks: connectGrpc(webhooksTarget, { lifecycle, tokens: [] }).client(WebhooksServiceDefinition, {
-        deadlineMs: 1000,
+        deadlineMs: PATIENCE_MS,
       }),
       assetsUrl: ASSETS_URL,
       ...(format !== undefined && { jsonFormat: leadJsonFormat(ASSETS_URL, format) }),
@@ -111,9 +118,10 @@ export const startLeadsService = async (
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`
     const clients = connectTo(target, lifecycle)
-    // Connects before the first call of a spec. On a busy machine, connecting may take longer than the
-    // deadline of a call.
+    // Connects for batches, for unary calls and to PostgreSQL before the first call of a spec. On a busy
+    // machine, connecting may take longer than a call waits.
     await eventually(() => clients.leads.retrieveLeads({ leads: [] }))
+    await eventually(() => clients.accounts.listAccounts({}))
     return { target, ...clients }
   }
   const copy = await startCopy()

@@ -20,6 +20,8 @@ let port: number
 let sockets: Socket[]
 let createsAreHeld: boolean
 let heldCreates: number
+/** How many uploads have reached files-service. */
+let begunUploads: number
 let releaseCreates: () => void
 
 const start = async (options: Parameters<typeof startGateway>[1] = {}) => {
@@ -48,12 +50,14 @@ const start = async (options: Parameters<typeof startGateway>[1] = {}) => {
         attachFile: async () => ({ body: Buffer.from('{"data":{}}') }),
         countCapturedBytes: async () => ({}),
       },
-      files: (request, response) =>
+      files: (request, response) => {
+        if (request.method === 'POST') begunUploads += 1
         request
           .resume()
           .on('end', () =>
             response.setHeader('content-type', 'application/json').end(JSON.stringify(upload)),
-          ),
+          )
+      },
     },
     { ...options, config: { CAPTURE_RATE: { requests: 1000, windowMs: 60_000 }, ...options.config } },
   )
@@ -65,6 +69,7 @@ beforeEach(() => {
   sockets = []
   createsAreHeld = false
   heldCreates = 0
+  begunUploads = 0
 })
 afterEach(async () => {
   releaseCreates()
@@ -235,7 +240,8 @@ describe('a body slower than 1 KiB a second', () => {
 })
 
 test('bodies that wait for their end take a bounded memory from each account', async () => {
-  await start()
+  // Sets a long time limit for requests, so that only the disconnect frees the memory of the bodies.
+  await start({ requestLimitMs: 600_000 })
   const head = buildHead('POST /manage/leads', MEBIBYTE, ['Authorization: Bearer all', JSON_TYPE])
   const part = ' '.repeat(MEBIBYTE - 1)
   const unfinished = Array.from({ length: 36 }, () => open(head + part))
@@ -275,15 +281,25 @@ describe('forms with files that are on their way', () => {
     return Number(sent.received.split(' ')[1])
   }
 
-  /** Begins 32 forms and waits until `refused` forms are refused. Returns the refused forms. */
+  /** Starts a gateway that does not end a form because its file arrives slowly. */
+  const startPatient = (options: Parameters<typeof startGateway>[1] = {}) =>
+    start({ ...options, uploadLimits: { graceMs: 600_000 } })
+
+  /**
+   * Begins 32 forms. Waits until `refused` forms are refused, and the files of all others are on their way to
+   * files-service. Returns the refused forms.
+   */
   const fill = async (from: string, headers: (count: number) => string[], refused: number) => {
     const sent = Array.from({ length: 32 }, (_, count) => send(from, headers(count)))
-    await eventually(() => expect(sent.filter(({ received }) => received !== '')).toHaveLength(refused))
-    return sent.filter(({ received }) => received !== '')
+    const listRefused = () => sent.filter(({ received }) => received !== '')
+    await eventually(() =>
+      expect([listRefused().length, begunUploads]).toEqual([refused, sent.length - refused]),
+    )
+    return listRefused()
   }
 
   test('from one address leave others their places', async () => {
-    await start()
+    await startPatient()
     const [first] = await fill('127.0.0.1', () => [], 28)
     const { status, detail } = await readResponse(first!)
     expect([status, detail]).toEqual(REFUSED)
@@ -292,7 +308,7 @@ describe('forms with files that are on their way', () => {
   })
 
   test('count by the address that a trusted proxy names, a /64 of IPv6 as one', async () => {
-    await start({ config: { TRUSTED_PROXIES: ['127.0.0.1'] } })
+    await startPatient({ config: { TRUSTED_PROXIES: ['127.0.0.1'] } })
     const network = (count: number) => [`X-Forwarded-For: 2001:db8::${count.toString(16)}`]
     await fill('127.0.0.1', network, 28)
     expect(await sendForm('127.0.0.1', ['X-Forwarded-For: 2001:db8::ffff'])).toBe(429)
@@ -301,19 +317,19 @@ describe('forms with files that are on their way', () => {
   })
 
   test('count by the address of a trusted proxy that names no visitor', async () => {
-    await start({ config: { TRUSTED_PROXIES: ['127.0.0.1'] } })
+    await startPatient({ config: { TRUSTED_PROXIES: ['127.0.0.1'] } })
     await fill('127.0.0.1', (count) => [`X-Forwarded-For: 192.0.2.${count}, unknown`], 28)
   })
 
   test('count by connection behind a proxy that TRUSTED_PROXIES does not name', async () => {
-    await start()
+    await startPatient()
     await fill('127.0.0.1', () => ['X-Forwarded-For: 192.0.2.1'], 0)
     // The account's places are all taken now, so the form of another visitor is refused.
     expect(await sendForm('127.0.0.2')).toBe(429)
   })
 
   test('that have ended give their places back', async () => {
-    await start()
+    await startPatient()
     await fill('127.0.0.1', () => [], 28)
     for (const socket of sockets) socket.destroy()
     await eventually(async () => expect(await sendForm('127.0.0.1')).toBe(200))

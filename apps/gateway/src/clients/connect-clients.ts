@@ -66,9 +66,12 @@ export const connectClients = (
     meters?: BatcherMeters
     /** How long the stream of a file may be idle, in milliseconds. */
     fileIdleMs?: number | undefined
+    /** How long the verification of a token may take, in milliseconds. */
+    verifyLimitMs?: number
   },
 ) => {
   const { meters, tls, lifecycle, fileIdleMs: idleMs = FILE_IDLE_MS } = options
+  const { verifyLimitMs = VERIFY_LIMIT_MS } = options
   const deadline = { deadlineMs: DEADLINE_MS }
   const access = { tokens: () => config.SERVICE_TOKEN, tls }
   const files = connectFiles({ urls: config.FILES_SERVICE_URL, idleMs, ...access })
@@ -109,7 +112,7 @@ export const connectClients = (
     /** Each service has a separate audit log of the changes that it makes. */
     audits: [leads, webhooks].map((service) => service.client(AuditServiceDefinition, deadline)),
     verifyToken: async (hash: Uint8Array) => {
-      const limits = { deadline: new Date(Date.now() + VERIFY_LIMIT_MS), isGone: () => false }
+      const limits = { deadline: new Date(Date.now() + verifyLimitMs), isGone: () => false }
       try {
         return await batched.verifyToken(hash, limits)
       } catch (cause) {

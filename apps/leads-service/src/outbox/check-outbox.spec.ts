@@ -72,11 +72,22 @@ const createUnpublished = async (count: number): Promise<string[]> => {
   return service.committed.slice(-count).map(({ eventId }) => eventId)
 }
 
+/** Returns the number of the last message that the stream has stored, or 0 if there is no stream. */
+const readLastSequence = async (): Promise<number> => {
+  const { streams } = await manager()
+  for await (const { config, state } of streams.list())
+    if (config.name === LEADS_STREAM.name) return state.last_seq
+  return 0
+}
+
 /** Creates leads, and publishes their events as the committing process does. */
 const create = async (count: number): Promise<string[]> => {
   const eventIds = await createUnpublished(count)
+  const before = await readLastSequence()
   publisher.publishFromMemory(service.committed.slice(-count))
   await publisher.finish()
+  // The stream stores the messages a moment after NATS has received them.
+  await eventually(async () => expect(await readLastSequence()).toBe(before + count))
   return eventIds
 }
 

@@ -69,7 +69,9 @@ test('what was committed is published from memory, once', async () => {
   const { publishFromMemory, finish } = createPublisher(connection, service)
   publishFromMemory(service.committed.slice(-5))
   await finish()
-  expect((await streamed()).toSorted()).toEqual(leads.map(({ reference }) => reference).toSorted())
+  const references = leads.map(({ reference }) => reference).toSorted()
+  // The stream stores the messages a moment after NATS has received them.
+  await eventually(async () => expect((await streamed()).toSorted()).toEqual(references))
 })
 
 test('what the outbox holds of an event is, byte for byte, what went out from memory', async () => {

@@ -38,6 +38,8 @@ const requireToken = (tokens: Live<readonly string[]>): ServerMiddleware => {
  * ten connections to its database by default.
  */
 const CALLS_OF_AN_ACCOUNT = 3
+/** How long a unary call waits until its account has fewer calls. */
+const MAX_ACCOUNT_WAIT_MS = 3000
 
 /** The context of a unary call that names an account. */
 export interface BoundContext extends CallContext {
@@ -62,14 +64,14 @@ const findAccountId = (request: object): number | undefined => {
 
 /**
  * Runs at most three unary calls of an account at once, so that its slow statements leave connections to the
- * other accounts. Further calls wait up to 3 s. Does not limit batches on streams: their operations use
- * `createTurns`.
+ * other accounts. Further calls wait up to `maxWaitMs`. Does not limit batches on streams: their operations
+ * use `createTurns`.
  */
-const boundAccounts = (): ServerMiddleware => {
+const boundAccounts = (maxWaitMs: number): ServerMiddleware => {
   const enter = createFairQueue({
     computeShare: () => CALLS_OF_AN_ACCOUNT,
     maxWaiting: 2000,
-    maxWaitMs: 3000,
+    maxWaitMs,
   })
   return async function* (call, context) {
     const accountId = findAccountId(call.request as object)
@@ -123,15 +125,22 @@ const reflection = (services: Iterable<string>): ServiceImplementation<typeof Se
  * client certificate. A drain lets the calls in flight finish.
  */
 export const createGrpcServer = (
-  options: Caller & { logger: Logger; checks?: HealthCheck[]; metrics?: Registry },
+  options: Caller & {
+    logger: Logger
+    checks?: HealthCheck[]
+    metrics?: Registry
+    /** How long a unary call waits until its account has fewer calls. */
+    maxAccountWaitMs?: number
+  },
 ) => {
   const { logger, lifecycle, tokens, tls, checks = [], metrics = new Registry() } = options
+  const { maxAccountWaitMs = MAX_ACCOUNT_WAIT_MS } = options
   const server = createServer(SERVER_OPTIONS)
     .use(errorDetailsServerMiddleware)
     .use(observeCalls(metrics))
     .use(requireToken(tokens))
     .use(errorsToStatus(logger))
-    .use(boundAccounts())
+    .use(boundAccounts(maxAccountWaitMs))
   const services = new Set<string>()
   server.add(HealthDefinition, healthService(services, checks, lifecycle))
   return {

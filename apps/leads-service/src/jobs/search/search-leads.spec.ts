@@ -213,7 +213,10 @@ test('each word has to begin one of the lead, and other filters hold as well', a
   await eventually(async () => expect(await find(accountId, 'ann')).toEqual(['Sold', 'Porch']))
   expect(await find(accountId, 'ann sold')).toEqual(['Sold'])
   expect(await find(accountId, 'ann', { filters: { status: 'open' } })).toEqual(['Porch'])
-  expect(await find(accountId, 'ann', { sort: 'updated_at' })).toEqual(['Porch', 'Sold'])
+  // A list of changes leaves out leads as long as an earlier transaction is open, such as one of autovacuum.
+  await eventually(async () =>
+    expect(await find(accountId, 'ann', { sort: 'updated_at' })).toEqual(['Porch', 'Sold']),
+  )
   expect(await find(accountId, 'ann bob')).toEqual([])
   expect(await find(accountId, 'nn')).toEqual([])
 })
@@ -240,7 +243,7 @@ test('the words of an older format are written anew', async () => {
     text: 'UPDATE lead_search_progress SET format = 0 WHERE account_id = $1',
     values: [accountId],
   })
-  await eventually(async () => expect(await find(accountId, 'ann')).toEqual(['Porch']), { timeoutMs: 20_000 })
+  await eventually(async () => expect(await find(accountId, 'ann')).toEqual(['Porch']))
   expect(await find(accountId, 'oldann')).toEqual([])
 })
 

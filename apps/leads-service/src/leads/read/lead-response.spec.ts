@@ -1,4 +1,5 @@
-import { migrate } from '@leadwire/service-kit'
+import { type Migration, migrate } from '@leadwire/service-kit'
+import { eventually } from '@leadwire/test-kit'
 import { migrations } from '../../database/migrations'
 import {
   buildQuote,
@@ -15,12 +16,14 @@ import {
 
 /** How many leads are compared. For a long run, set LEADWIRE_TEST_LEADS to 1000000. */
 const LEADS = Number(process.env['LEADWIRE_TEST_LEADS'] ?? 20_000)
-const BATCH = 20_000
+/** How many leads one statement inserts. PostgreSQL ends a statement of the service after 8 s. */
+const BATCH = 2000
 
 let service: RunningLeadsService
 
 beforeAll(async () => {
-  service = await startLeadsService({}, { otherFormat: 9999 })
+  // Has a connection for each of the requests that are sent during a migration, so that none waits for one.
+  service = await startLeadsService({}, { otherFormat: 9999, poolSize: 12 })
 })
 afterAll(() => service.stop())
 
@@ -132,14 +135,16 @@ test('a field is added to a table in use, which is not rewritten, and no request
       answered += 1
     }
   })
-  await migrate(service.database.url, [
+  const withField: Migration[] = [
     ...migrations,
     {
       name: '9999-add-a-field',
       up: async (knex) =>
         void (await knex.raw("ALTER TABLE leads ADD COLUMN added_by_a_spec text DEFAULT 'x'")),
     },
-  ])
+  ]
+  // Retries like a service that starts: a step fails if it does not get the lock on the table within 500 ms.
+  await eventually(() => migrate(service.database.url, withField))
   migrating = false
   await Promise.all(requests)
   expect(await file()).toEqual(before)
