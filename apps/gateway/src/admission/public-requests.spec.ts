@@ -54,9 +54,7 @@ const start = async (options: Parameters<typeof startGateway>[1] = {}) => {
         if (request.method === 'POST') begunUploads += 1
         request
           .resume()
-          .on('end', () =>
-            response.setHeader('content-type', 'application/json').end(JSON.stringify(upload)),
-          )
+          .on('end', () => response.setHeader('content-type', 'application/json').end(JSON.stringify(upload)))
       },
     },
     { ...options, config: { CAPTURE_RATE: { requests: 1000, windowMs: 60_000 }, ...options.config } },
