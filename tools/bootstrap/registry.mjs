@@ -1,8 +1,11 @@
 import { runNpm } from './common.mjs'
 
 const RESPONSE_MS = 5000
-/** The timeout of the whole ping. npm's own timeout does not cover DNS, for example. */
-const PING_MS = 10_000
+/**
+ * The timeout of the whole ping. npm's own timeout does not cover DNS, for example. On a busy machine, npm
+ * itself takes seconds to start.
+ */
+const PING_MS = 30_000
 
 /**
  * Pings the registry that the user's npm settings name. Returns undefined if the registry responds. A

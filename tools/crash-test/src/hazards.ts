@@ -70,9 +70,13 @@ const strike = async (stack: Stack, { name, what, frozenMs }: Strike): Promise<H
   return { what, process: name, from, until: Date.now() }
 }
 
+/** A slow machine, on which few hazards fit into the time, gets at least this number of hazards. */
+const LEAST_HAZARDS = 4
+
 /**
- * Kills and freezes the processes of the stack in random order until the deadline, one or two at a time.
- * Deletes the store of nats-server once. Waits until everything is ready again. Returns the hazards.
+ * Kills and freezes the processes of the stack in random order until the deadline, one or two at a time, and
+ * at least LEAST_HAZARDS times. Deletes the store of nats-server once. Waits until everything is ready again.
+ * Returns the hazards.
  */
 export const runHazards = async (
   stack: Stack,
@@ -92,7 +96,7 @@ export const runHazards = async (
     const what: Hazard['what'] = chance.next() < 0.65 ? 'killed' : 'frozen'
     return { name, what, frozenMs: chance.between(1000, 6000) }
   }
-  while (Date.now() < deadline) {
+  while (Date.now() < deadline || hazards.length < LEAST_HAZARDS) {
     await pause(chance.between(500, 3000))
     let strikes = chance.next() < 0.2 ? [draw(), draw()] : [draw()]
     if (!isWiped && Date.now() > wipeAfter) {

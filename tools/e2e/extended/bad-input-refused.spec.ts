@@ -12,7 +12,7 @@ const ROUNDS = 500
 let world: World
 beforeAll(async () => {
   world = await startWorld()
-}, 60_000)
+})
 afterAll(() => world.stop())
 
 const head = (line: string, headers: string[], token = world.system.token) =>

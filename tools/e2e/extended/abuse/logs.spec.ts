@@ -44,7 +44,7 @@ beforeAll(async () => {
   tenant = await stage.newTenant()
   routes = listRoutes(await fetchOpenApi(tenant.client))
   userId = (await tenant.send('POST', '/manage/users', { json: { email: EMAIL, name: MARK } })).id
-}, 60_000)
+})
 afterAll(async () => {
   await stage?.stop()
   await new Promise((closed) => mail.close(closed))

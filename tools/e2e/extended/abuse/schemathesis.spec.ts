@@ -36,7 +36,7 @@ beforeAll(async () => {
   stage = await startStage({ env: { CAPTURE_RATE: '1000000/1m', CAPTURE_DAILY: '999999999' } })
   tenant = await stage.newTenant()
   folder = await mkdtemp(join(tmpdir(), 'leadwire-schemathesis-'))
-}, 60_000)
+})
 afterAll(async () => {
   await stage?.stop()
   if (folder) await rm(folder, { recursive: true })

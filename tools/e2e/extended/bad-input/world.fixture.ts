@@ -97,7 +97,8 @@ export const startWorld = async (): Promise<World> => {
     (await created<{ reference: string }>(client, '/leads', { json: LEAD })).reference
   // Waits until the receiver has got the webhook of every lead, and the deliveries of these webhooks are
   // recorded as delivered. Also waits until all events and search terms are stored, and no other delivery is
-  // due or in flight.
+  // due or in flight. files-service removes the file of an aborted upload only after the response of the
+  // gateway, so waits for this, too.
   const quiet = () =>
     eventually(
       async () => {
@@ -110,6 +111,7 @@ export const startWorld = async (): Promise<World> => {
         expect(await eventsOnTheirWay(system.databases)).toBe(0)
         expect(await queryRows(system.databases.leads.url, WITHOUT_WORDS)).toEqual([])
         expect(await queryRows(system.databases.webhooks.url, UNATTEMPTED)).toEqual([])
+        expect((await filesIn(store.path)).filter((name) => name.startsWith(UPLOADING))).toEqual([])
       },
       { describe: 'waiting for all deliveries' },
     )
@@ -118,7 +120,10 @@ export const startWorld = async (): Promise<World> => {
     return readTraces({ system, receiver, store: store.path })
   }
   const expectUnharmed = async () => {
-    expect(await client.request('GET', '/readyz')).toMatchObject({ status: 200 })
+    // Retries, because on a busy machine the check of a dependency may take longer than its limit.
+    await eventually(async () =>
+      expect(await client.request('GET', '/readyz')).toMatchObject({ status: 200 }),
+    )
     expect(system.services.map(({ name }) => system.pid(name))).toEqual(pids)
     expect(system.logs().filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([])
   }
@@ -213,6 +218,9 @@ const WITHOUT_WORDS = `
 /** Selects deliveries that are due or in flight. Excludes retries, which are due only after 24 hours. */
 const UNATTEMPTED = `
   SELECT id FROM deliveries WHERE claim IS NOT NULL OR status = 'pending' AND next_attempt_at < now() + interval '1 hour'`
+
+/** The prefix of the names of files whose upload has not ended. */
+const UPLOADING = 'leadwire-upload-'
 
 /** Returns the number of events that webhook-service has not stored yet. */
 const eventsOnTheirWay = async ({ leads, webhooks }: System['databases']): Promise<number> => {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { eventually } from '@leadwire/test-kit'
 import { joinStage, type SharedStage } from '../../support/stage'
 import { findProgram } from './find-program.fixture'
 import {
@@ -370,8 +371,11 @@ suite('the chart beside running services', () => {
       expect(matches(monitor.selector.matchLabels, monitored.metadata.labels)).toBe(true)
       expect(monitored.spec.ports.map((port: Manifest) => port.name)).toContain(monitor.endpoints[0].port)
       for (const { path, port } of [...probes, monitor.endpoints[0]]) {
-        const { status } = await fetch(`${doors[port]}${path}`)
-        expect([name, port, path, status]).toEqual([name, port, path, 200])
+        // Retries, because on a busy machine the check of a dependency may take longer than its limit.
+        await eventually(async () => {
+          const { status } = await fetch(`${doors[port]}${path}`)
+          expect([name, port, path, status]).toEqual([name, port, path, 200])
+        })
       }
     }
   })

@@ -6,7 +6,7 @@ import { joinStage, type SharedStage, type Tenant } from '../../support/stage'
 let stage: SharedStage
 beforeAll(async () => {
   stage = await joinStage()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const JSON_TYPE = 'application/json'

@@ -10,7 +10,7 @@ let tenant: Tenant
 beforeAll(async () => {
   stage = await startStage()
   tenant = await stage.newTenant()
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const readSettings = (name: string) => stage.system.services.find(({ service }) => service === name)!.env
@@ -28,10 +28,14 @@ const sql = async (text: string, values: unknown[] = []) => {
 const list = async () =>
   (await tenant.client.request<{ data: { event_id: string }[] }>('GET', '/manage/notifications')).json.data
 
-/** Restarts leads-service, which searches for contacts to notify when it starts. */
+/**
+ * Restarts leads-service, which searches for contacts to notify when it starts. Waits until the gateway has
+ * connected to it again.
+ */
 const runNextRound = async () => {
   const { name } = stage.system.services.find(({ service }) => service === 'leads-service')!
   await stage.system.restart(name)
+  await eventually(async () => expect((await tenant.client.request('GET', '/readyz')).status).toBe(200))
 }
 
 test('the contact of an account is set, shown and cleared', async () => {

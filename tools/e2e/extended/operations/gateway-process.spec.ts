@@ -42,8 +42,10 @@ test('a drain completes every request and then closes the port', async () => {
 })
 
 test('the log names the setting for proxies, and has one line without the token for each request', async () => {
-  expect(system.logs('gateway').map(({ msg }) => msg)).toContainEqual(
-    expect.stringContaining('set TRUSTED_PROXIES to the addresses of the proxy'),
+  await eventually(() =>
+    expect(system.logs('gateway').map(({ msg }) => msg)).toContainEqual(
+      expect.stringContaining('set TRUSTED_PROXIES to the addresses of the proxy'),
+    ),
   )
   const headers = { authorization: `Bearer ${system.token}`, 'x-request-id': 'logged-once' }
   await fetch(`${system.baseUrl}/leads?page=2`, { headers })

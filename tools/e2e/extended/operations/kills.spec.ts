@@ -86,7 +86,7 @@ test('NATS is killed and loses its store: leads are accepted without interruptio
   await stage.system.nats.restart({ empty: true })
   await expectNothingLost()
   expect(load.failures).toEqual([])
-}, 60_000)
+})
 
 test('the connections to the database of leads-service are cut', async () => {
   for (let i = 0; i < 3; i++) {

@@ -71,6 +71,8 @@ beforeAll(async () => {
     expect(text).toMatch(/^leadwire_webhook_attempts_total\{outcome="delivered".*\} 1$/m)
     expect(text).toMatch(/^leadwire_notification_attempts_total\{outcome="delivered".*\} 1$/m)
     expect(text).toMatch(/^leadwire_pruned_rows_total\{rows="files"/m)
+    // This gauge has no samples until NATS has responded to a query within a second.
+    expect(text).toMatch(/^leadwire_stream_pending\{/m)
     return text
   })
 })

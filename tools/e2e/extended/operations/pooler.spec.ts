@@ -84,10 +84,10 @@ if ('reason' in found) console.warn(`SKIPPED: the specs of PgBouncer. ${found.re
         expect(await tenant.send('GET', `/manage/leads/${reference}/erasure`)).toMatchObject({
           status: 'done',
         }),
-      { timeoutMs: 40_000 },
+      { timeoutMs: 60_000 },
     )
     await told(3)
-  }, 120_000)
+  }, 180_000)
 
   test('under load two copies of each service share few connections, and every webhook arrives', async () => {
     const { receiver } = await tenant.listen()
@@ -103,7 +103,7 @@ if ('reason' in found) console.warn(`SKIPPED: the specs of PgBouncer. ${found.re
     const ofWebhooks = clients.filter(({ database }) => database === stage.system.databases.webhooks.name)
     expect(ofWebhooks.length).toBeGreaterThan(SIZE)
     expect(ofWebhooks.length).toBeLessThanOrEqual(2 * 15)
-  }, 90_000)
+  })
 
   test('sessions keep no settings, locks or temporary tables', async () => {
     for (const { url } of Object.values(stage.system.databases)) {

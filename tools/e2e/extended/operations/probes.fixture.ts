@@ -18,6 +18,8 @@ export type Probe = {
 
 const PAUSE_MS = 150
 const AT_ONCE: Partial<Record<Kind, number>> = { create: 2 }
+/** Closes the connection after the response. Otherwise the server might close it during the next request. */
+const CLOSE: RequestOptions = { headers: { connection: 'close' } }
 
 export type Probes = Awaited<ReturnType<typeof startProbes>>
 
@@ -48,7 +50,7 @@ export async function startProbes(stage: Stage, tenant: Tenant) {
     deliveries: () => client.request('GET', '/manage/deliveries'),
     attach: () => client.request('POST', attachments, file),
     download: () => client.request('GET', attached.url),
-    health: () => client.request('GET', `${health[turn++ % health.length]}/healthz`),
+    health: () => client.request('GET', `${health[turn++ % health.length]}/healthz`, CLOSE),
   }
 
   let running = true

@@ -90,17 +90,24 @@ test('a gateway that is stopped completes requests in flight, reports that it dr
     body: stalled,
     headers: { 'content-type': 'multipart/form-data; boundary=b' },
   })
-  // This connection is idle when the drain starts.
+  // This connection is open when the drain starts.
   const idle = createClient(stage.system.baseUrl, { token: tenant.token })
   try {
     expect((await idle.request('GET', '/leads')).status).toBe(200)
     const drained = stage.system.drain('gateway')
+    // Uses the connection until the drain has started. Half a second later, the gateway closes connections
+    // that are idle.
+    await eventually(
+      async () => {
+        const late = await idle.request('GET', '/leads')
+        expect([late.status, late.headers['connection']]).toEqual([200, 'close'])
+      },
+      { everyMs: 1 },
+    )
     await eventually(async () => {
       const answer = await ask(`${findHealth('gateway')}/readyz`)
       expect(answer).toMatchObject({ status: 503, json: { missing: ['draining'] } })
     })
-    const late = await idle.request('GET', '/leads')
-    expect([late.status, late.headers['connection']]).toEqual([200, 'close'])
     stalled.end(bytes.subarray(-20))
     expect((await upload).status).toBe(200)
     await drained

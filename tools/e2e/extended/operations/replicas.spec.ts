@@ -66,8 +66,10 @@ test('a revocation at one gateway takes effect at the other', async () => {
 test('while copies are drained and restarted under load, no request fails, and each webhook arrives once', async () => {
   load = startLoad({ bases, token: tenant.token })
   await load.moves(20)
-  for (const { name, base, grpc } of stage.system.services) {
-    const areBack = await watchCallers({ grpc })
+  for (const copy of stage.system.services) {
+    const { name, base } = copy
+    const peers = stage.system.services.filter((one) => one.service === copy.service && one !== copy)
+    const areBack = await watchCallers(copy, peers)
     load.use(bases.filter((other) => other !== base))
     await stage.system.drain(name)
     await load.moves(20)

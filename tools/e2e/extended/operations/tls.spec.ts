@@ -66,7 +66,8 @@ test('services respond only to each other, except for their health', async () =>
     const inTheClear = await fetch(`http://${door}/healthz`).catch(() => undefined)
     expect(inTheClear).toBeUndefined()
   }
-  for (const { health } of stage.system.services) expect((await fetch(`${health}/readyz`)).status).toBe(200)
+  for (const { health } of stage.system.services)
+    await eventually(async () => expect((await fetch(`${health}/readyz`)).status).toBe(200))
 })
 
 test('certificates and their authority are replaced under load, and no request fails', async () => {

@@ -140,8 +140,10 @@ test('log lines have the trace id, and spans have the request id but no personal
   await tenant.send('POST', '/leads', { json: LEAD, headers })
   await trace.has('gateway: POST /leads')
   const span = trace.spans().find(({ name }) => name === 'POST /leads')!
-  const line = stage.system.logs('gateway').find((each) => each['request_id'] === 'a-request-of-ours')
-  expect(line).toMatchObject({ msg: 'request', trace_id: trace.id, span_id: span.id })
+  await eventually(() => {
+    const line = stage.system.logs('gateway').find((each) => each['request_id'] === 'a-request-of-ours')
+    expect(line).toMatchObject({ msg: 'request', trace_id: trace.id, span_id: span.id })
+  })
   expect(span.attributes).toContainEqual({
     key: 'leadwire.request_id',
     value: { stringValue: 'a-request-of-ours' },

@@ -22,7 +22,7 @@ beforeAll(async () => {
   leads = openSql(system.databases.leads.url)
   webhooks = openSql(system.databases.webhooks.url)
   for (const sql of [leads, webhooks]) await sql.rows('CREATE EXTENSION pg_stat_statements')
-}, 60_000)
+})
 afterAll(async () => {
   await client.close()
   await Promise.all([leads.close(), webhooks.close()])

@@ -1,4 +1,4 @@
-import { eventually, type Receiver } from '@leadwire/test-kit'
+import { eventually, gate, type Receiver } from '@leadwire/test-kit'
 import type { Answer, RequestOptions } from '../../support/client'
 import { PNG } from '../../support/samples'
 import { LEAD, type Lead, type Tenant } from '../../support/stage'
@@ -45,19 +45,26 @@ const keyedRequests = (reference: string, userId: number): [path: string, option
 
 const createKey = (path: string) => ({ 'idempotency-key': `once-${path}` })
 
-/** Creates an endpoint and a lead, and waits until the delivery has `status`. */
+/**
+ * Creates an endpoint and a lead, and waits until the delivery has `status`. Calls `after` during the first
+ * attempt, because the delivery would otherwise use up its retries while a busy machine runs `after`.
+ */
 const bring = async (
   tenant: Tenant,
   { status, answer, after }: { status: string; answer: number; after?: (id: number) => Promise<unknown> },
 ): Promise<Receiver> => {
   const { receiver, id } = await tenant.listen()
-  receiver.answerWith({ status: answer })
+  const { opened, open } = gate()
+  receiver.answerWith({ status: answer, after: opened })
   await tenant.createLead({ name: `A lead whose delivery is ${status}` })
   await eventually(() => expect(receiver.requests.length).toBeGreaterThan(0))
   await after?.(id)
+  open()
+  // Also waits until every attempt is recorded, because the record of an attempt changes the delivery.
   await eventually(async () => {
     const deliveries = await tenant.send<Delivery[]>('GET', `/manage/deliveries?endpoint_id=${id}`)
-    expect(deliveries.map((delivery) => delivery.status)).toEqual([status])
+    const shown = deliveries.map((delivery) => [delivery.status, delivery.attempt_count])
+    expect(shown).toEqual([[status, receiver.requests.length]])
   })
   // Disables the endpoint, so that later leads cause no deliveries to it.
   if (status !== 'cancelled')

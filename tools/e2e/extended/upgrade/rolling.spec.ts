@@ -212,8 +212,9 @@ describeUpgrade()('the previous release and this one', () => {
       expect(refused).toEqual([])
       const attempts = late.receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
       expect(attempts).toHaveLength(3)
-      // Allows 100 ms, because each copy estimates the clock of the database with an error of milliseconds.
-      expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(20_000 - 100)
+      // Allows 5 s, because each copy estimates the clock of the database, with an error as long as the delay
+      // of the database's response. On a busy machine, this delay may take seconds.
+      expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(20_000 - 5000)
       for (const { receiver, secret } of [steady, flaky, late, changes!])
         for (const { headers, body } of receiver.requests)
           expect(headers['x-service-signature']).toBe(createHmac('sha1', secret).update(body).digest('hex'))

@@ -133,6 +133,7 @@ test('a token that expires before the session would cannot create a link', async
 
 test('a session cannot replay events that are older than its endpoint', async () => {
   await tenant.createLead()
+  await eventually(async () => expect(await tenant.send('GET', '/manage/events')).toHaveLength(1))
   endpoint = (await tenant.listen()).id
   const { token } = (await open((await create()).secret)).json.data
   const path = `/manage/webhook-endpoints/${endpoint}/replay`

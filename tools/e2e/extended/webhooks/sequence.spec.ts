@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { eventually, type Receiver } from '@leadwire/test-kit'
-import { type Stage, startStage } from '../../support/stage'
+import { LEAD, type Stage, startStage } from '../../support/stage'
 
 let stage: Stage
 beforeAll(async () => {
@@ -25,11 +26,14 @@ test('concurrent events get numbers without gaps while copies are killed, and no
         await stage.system.restart(copy)
       }
   })()
+  // Retries, because a busy service may respond with 503. Because of its key, a repeated create makes no
+  // second lead.
   const lives = (tenant: typeof us) =>
     Array.from({ length: LEADS }, async () => {
-      const { reference } = await tenant.createLead()
+      const headers = { 'idempotency-key': randomUUID() }
+      const { reference } = await eventually(() => tenant.send('POST', '/leads', { json: LEAD, headers }))
       for (const status of ['sold', 'lost'])
-        await tenant.send('PATCH', `/leads/${reference}`, { json: { status } })
+        await eventually(() => tenant.send('PATCH', `/leads/${reference}`, { json: { status } }))
     })
   await Promise.all([us, others].flatMap(lives))
   killing = false

@@ -77,7 +77,7 @@ export type NatsServer = Child & { url: string }
 export async function startNatsServer(options: NatsOptions): Promise<NatsServer> {
   const child = await spawnNats(options)
   try {
-    await whenReady(child, () => natsReady(options.port), { timeoutMs: 20_000 })
+    await whenReady(child, () => natsReady(options.port), { timeoutMs: 60_000 })
   } catch (error) {
     await child.stop()
     throw error

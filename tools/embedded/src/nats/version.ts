@@ -6,7 +6,7 @@ const oldest = [2, 9, 10] as const
 
 /** Whether a program is a nats-server that runs on this machine and is new enough. */
 export async function isUsable(binary: string): Promise<boolean> {
-  const result = await promisify(execFile)(binary, ['--version'], { timeout: 5000 }).catch(() => undefined)
+  const result = await promisify(execFile)(binary, ['--version'], { timeout: 20_000 }).catch(() => undefined)
   const found = result?.stdout
     .match(/v(\d+)\.(\d+)\.(\d+)/)
     ?.slice(1)
