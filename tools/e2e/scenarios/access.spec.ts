@@ -84,20 +84,20 @@ const expectUnauthorized = async (authorization?: string) => {
 
 test('each route, except public ones, refuses missing, invalid, revoked and expired tokens', async () => {
   expect(routes.length).toBeGreaterThanOrEqual(70)
+  const scopes = ['leads', 'manage']
+  const read = async (token: string) => (await tenant.client.request('GET', '/leads', { token })).status
+  // Expires while the requests below are sent.
+  const expires_at = new Date(Date.now() + 8000).toISOString()
+  const expired = await tenant.newToken({ scopes, expires_at })
+  expect(await read(expired.token)).toBe(200)
   await expectUnauthorized()
   const malformed = ['Bearer', 'Bearer ', 'Bearer a b', 'Basic dXNlcjpwYXNz', tenant.token, 'Bearer ünïcode']
   const unknown = [`lw_live_${'x'.repeat(43)}`, `${tenant.token}x`, tenant.token.slice(0, -1)]
   for (const value of [...malformed, ...unknown.map((token) => `Bearer ${token}`)])
     await expectUnauthorized(Buffer.from(value).toString('latin1'))
 
-  const expires_at = new Date(Date.now() + 3000).toISOString()
-  const scopes = ['leads', 'manage']
-  const [revoked, expired] = [
-    await tenant.newToken({ scopes }),
-    await tenant.newToken({ scopes, expires_at }),
-  ]
-  const read = async (token: string) => (await tenant.client.request('GET', '/leads', { token })).status
-  expect([await read(revoked.token), await read(expired.token)]).toEqual([200, 200])
+  const revoked = await tenant.newToken({ scopes })
+  expect(await read(revoked.token)).toBe(200)
   await tenant.send('DELETE', `/manage/tokens/${revoked.id}`)
   for (const { token } of [revoked, expired]) {
     await eventually(async () => expect(await read(token)).toBe(401))

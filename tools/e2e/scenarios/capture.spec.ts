@@ -1,6 +1,6 @@
 import { eventually } from '@leadwire/test-kit'
 import { FORM, publish, RETURN_URL, readReference } from '../support/capture'
-import type { Part } from '../support/client'
+import { type Client, createClient, type Part } from '../support/client'
 import { PNG, SAMPLES } from '../support/samples'
 import { joinStage, LEAD, type SharedStage, type Tenant } from '../support/stage'
 
@@ -8,10 +8,16 @@ const STRANGER = 'https://other.example'
 
 let stage: SharedStage
 let tenant: Tenant
+/** Sends from an address that no other spec file uses. */
+let visitors: Client
 beforeAll(async () => {
   stage = await joinStage()
+  visitors = createClient(stage.system.baseUrl, { localAddress: '127.0.0.2' })
 })
-afterAll(() => stage.stop())
+afterAll(async () => {
+  await visitors?.close()
+  await stage?.stop()
+})
 beforeEach(async () => {
   tenant = await stage.newTenant()
 })
@@ -74,7 +80,7 @@ test('a publishable token can only create leads from pages of its origins, which
 
 test('a form becomes one lead with its files and other fields, and the visitor is redirected with its reference', async () => {
   const { receiver } = await tenant.listen()
-  const { send } = await publish(tenant, { return_url: RETURN_URL })
+  const { send } = await publish({ ...tenant, client: visitors }, { return_url: RETURN_URL })
   const pdf = SAMPLES.find(({ extension }) => extension === 'pdf')!.bytes
   const fields = { ...FORM, title: 'Kitchen', description: 'a\nb', utm_source: 'ad', 'Your-Message': ' Hi ' }
   const multipart = [
@@ -84,7 +90,8 @@ test('a form becomes one lead with its files and other fields, and the visitor i
     file(pdf, 'C:\\plans\\b.pdf', 'plan'),
   ]
   const headers = { 'user-agent': 'Firefox/145.0' }
-  // Sends as many forms with files at once as an IP address may.
+  // Sends as many forms with files at once as an IP address may. A form with files that another spec file
+  // sends from the same address at this time would be refused.
   const answers = await Promise.all(Array.from({ length: 4 }, () => send({ multipart, headers })))
   const [reference, ...others] = new Set(answers.map(readReference))
   expect(others).toEqual([])
@@ -146,12 +153,23 @@ test('a form that was filled in by a program becomes spam', async () => {
   expect(await sendForStatus({ fax: '1' })).toBe('spam')
   expect(await sendForStatus({ fax: ' ' })).toBe('open')
   const path = `/capture/${token}/stamp`
-  const { json } = await tenant.client.request<{ data: { stamp: string } }>('GET', path, { token: '' })
-  const { stamp } = json.data
-  // The first stamp is too young: a person needs at least two seconds to fill in a form. The time of the
-  // forged stamp is five seconds earlier, but its signature covers the original time.
+  let stamp = ''
+  let early = 0
+  // A stamp is too young for two seconds: a person needs at least this time to fill in a form. Takes another
+  // stamp if the form was not sent in this time.
+  const status = await eventually(async () => {
+    const begun = performance.now()
+    const { json } = await tenant.client.request<{ data: { stamp: string } }>('GET', path, { token: '' })
+    stamp = json.data.stamp
+    early += 1
+    const found = await sendForStatus({ stamp, first_name: `Early ${early}` })
+    expect(performance.now() - begun).toBeLessThan(1000)
+    return found
+  })
+  expect(status).toBe('spam')
+  // The time of the forged stamp is five seconds earlier, but its signature covers the original time.
   const forged = `${Number.parseInt(stamp, 10) - 5000}.${stamp.split('.')[1]}`
-  for (const [index, one] of [stamp, 'made up', forged].entries())
+  for (const [index, one] of ['made up', forged].entries())
     expect([one, await sendForStatus({ stamp: one, first_name: `Ada ${index}` })]).toEqual([one, 'spam'])
   const headers = { origin: STRANGER }
   expect((await tenant.client.request('GET', path, { token: '', headers })).status).toBe(403)

@@ -1,6 +1,6 @@
 import { eventually } from '@leadwire/test-kit'
 import type { Locator } from 'playwright-core'
-import { describeConsole, findParts, IMPATIENT } from '../support/console'
+import { awaitRoomInHour, describeConsole, findParts, IMPATIENT } from '../support/console'
 import { joinStage } from '../support/stage'
 
 const USER = { name: 'Sam Bay', email: 'sam@example.com' }
@@ -135,14 +135,12 @@ describeConsole('the console', start, (world) => {
     // Nothing listens at this port.
     const url = receiver.url.replace(/:\d+/, ':1')
     await tenant.send('PATCH', `/manage/webhook-endpoints/${id}`, { json: { url } })
+    await awaitRoomInHour()
     for (let count = 0; count < 3; count += 1) await tenant.createLead()
-    await eventually(
-      async () => {
-        const path = `/manage/deliveries?endpoint_id=${id}&status=exhausted`
-        expect((await tenant.client.request<{ total: number }>('GET', path)).json.total).toBe(3)
-      },
-      { timeoutMs: 30_000 },
-    )
+    await eventually(async () => {
+      const path = `/manage/deliveries?endpoint_id=${id}&status=exhausted`
+      expect((await tenant.client.request<{ total: number }>('GET', path)).json.total).toBe(3)
+    })
 
     let clicks = 0
     const click = async (target: Locator) => {

@@ -69,6 +69,8 @@ suite('the documentation in a browser', () => {
     await page.getByRole('link', { name: 'Guides' }).click()
     await page.getByRole('navigation', { name: 'Guides' }).getByRole('link').first().click()
     await page.getByRole('figure').filter({ hasText: 'curl' }).first().waitFor()
+    // The text may be there before the styles.
+    await page.waitForLoadState()
     expect(await violations(page)).toEqual([])
   })
 })
@@ -108,6 +110,7 @@ suite('a website with the form of the guide', () => {
 
   const visit = async (javaScriptEnabled: boolean, work: (page: Page) => Promise<void>) => {
     const context = await browser.newContext({ javaScriptEnabled })
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => {

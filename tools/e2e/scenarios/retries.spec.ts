@@ -20,6 +20,8 @@ type Delivery = {
 }
 
 const STEP_MS = 300
+/** More than may be in flight at one endpoint at once (WEBHOOK_ENDPOINT_CONCURRENCY). */
+const MORE_THAN_AT_ONCE = 20
 const ENDPOINTS = '/manage/webhook-endpoints'
 
 let stage: SharedStage
@@ -80,9 +82,10 @@ test('a delivery gets six attempts with the same bytes, none too early, and one 
     expect(headers['webhook-id']).toBe(exhausted.event_id)
   }
   const arrivals = receiver.requests.map(({ arrivedAt }) => arrivedAt.getTime())
-  // Allows for the difference between the clocks of the database and the receiver.
+  // Allows for the difference between the clocks of the database and the receiver. webhook-service measures
+  // the clock of the database only to the duration of a response of the database.
   for (const [index, arrival] of arrivals.slice(1).entries())
-    expect(arrival - arrivals[index]!).toBeGreaterThanOrEqual(STEP_MS - 5)
+    expect(arrival - arrivals[index]!).toBeGreaterThanOrEqual(STEP_MS - 100)
 
   const retry = () => tenant.send('POST', `/manage/deliveries/${exhausted.id}/retry`)
   await retry()
@@ -233,20 +236,25 @@ test('the health of a failing endpoint is shown and reported to other endpoints,
 test('a recovery attempts exhausted deliveries once more', async () => {
   const { receiver, id } = await tenant.listen()
   receiver.answerWith({ status: 500 })
-  const leads = [await tenant.createLead(), await tenant.createLead()]
+  // While the receiver does not respond, some of these attempts wait, so the recovery does not end.
+  const leads = await Promise.all(Array.from({ length: MORE_THAN_AT_ONCE }, () => tenant.createLead()))
   for (const lead of leads) await awaitDelivery(lead, id, 'exhausted')
   const { opened, open } = gate()
   receiver.answerWith({ status: 200, after: opened })
   const since = new Date(Date.now() - 3_600_000).toISOString()
   const recovered = await tenant.send('POST', `${ENDPOINTS}/${id}/recover`, { json: { since } })
-  expect(recovered).toEqual({ recovered: 2, recovered_capped: false })
+  expect(recovered).toEqual({ recovered: MORE_THAN_AT_ONCE, recovered_capped: false })
   expect(await tenant.send('GET', `${ENDPOINTS}/${id}`)).toMatchObject({
-    recovery: { since: since.replace('Z', '000Z'), remaining: 2, remaining_capped: false },
+    recovery: {
+      since: since.replace('Z', '000Z'),
+      remaining: MORE_THAN_AT_ONCE,
+      remaining_capped: false,
+    },
   })
   open()
   for (const lead of leads)
     expect(await awaitDelivery(lead, id, 'delivered')).toMatchObject({ attempt_count: 7 })
-  expect(receiver.requests).toHaveLength(14)
+  expect(receiver.requests).toHaveLength(7 * MORE_THAN_AT_ONCE)
 })
 
 test('a replay counts the events that an endpoint has missed, and sends them with a whole schedule', async () => {

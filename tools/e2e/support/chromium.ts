@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 
 // The headless shell comes first, because it needs only two thirds of the processor time of a full browser.
 const NAMES = [
@@ -35,6 +35,7 @@ export const startChromium = (executablePath: string): Promise<Browser> =>
   chromium.launch({
     executablePath,
     headless: true,
+    timeout: 110_000,
     // Disables the sandbox, which root may not use and many containers do not support. This is safe, because
     // the browser opens only Leadwire's own pages.
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
@@ -74,4 +75,22 @@ export async function openTab(
   })
   page.on('request', (request) => requested.push(new URL(request.url())))
   return { page, complaints, requested, close: () => context.close() }
+}
+
+/**
+ * Clicks a button, and waits until a button of the page has this text. Watches the text in the page, because
+ * it is shown for only two seconds. If this process is slow, it would not see the text.
+ */
+export const clickForText = async (page: Page, button: Locator, text: string): Promise<void> => {
+  await page.evaluate(`void (window.textShown = new Promise((resolve, reject) => {
+    const isShown = ({ textContent }) => textContent === ${JSON.stringify(text)}
+    new MutationObserver((_, observer) => {
+      if (![...document.querySelectorAll('button')].some(isShown)) return
+      observer.disconnect()
+      resolve()
+    }).observe(document.body, { childList: true, characterData: true, subtree: true })
+    setTimeout(() => reject(new Error(${JSON.stringify(`no button showed ${text}`)})), 60_000)
+  }))`)
+  await button.click()
+  await page.evaluate('window.textShown')
 }

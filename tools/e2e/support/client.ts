@@ -43,10 +43,15 @@ export type Client = {
 
 /**
  * Creates an HTTP client for one base URL. `path` may also be an absolute URL. Each request sends `token`
- * unless its options name another token. `{ token: '' }` sends no token.
+ * unless its options name another token. `{ token: '' }` sends no token. The requests come from
+ * `localAddress`, such as another address of the loopback interface.
  */
-export function createClient(base: string, { token }: { token?: string } = {}): Client {
-  const agent = new Agent({ connections: 256, headersTimeout: 60_000, bodyTimeout: 60_000 })
+export function createClient(
+  base: string,
+  { token, localAddress }: { token?: string; localAddress?: string } = {},
+): Client {
+  const limits = { connections: 256, headersTimeout: 60_000, bodyTimeout: 60_000 }
+  const agent = new Agent({ ...limits, ...(localAddress !== undefined && { localAddress }) })
   return {
     async request<T>(method: string, path: string, options: RequestOptions = {}) {
       const bearer = options.token ?? token

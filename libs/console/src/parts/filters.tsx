@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import { Field, type FieldErrors, Options } from './form'
 import { LAST_MINUTE } from './format'
@@ -38,8 +38,9 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
   const [query, changed] = useQuery()
   const [, navigate] = useLocation()
   const form = useRef<HTMLFormElement>(null)
-  // Sets the fields only when the URL changes, so that a refresh keeps the user's input.
-  useEffect(() => {
+  // Sets the fields only when the URL changes, so that a refresh keeps the user's input. Sets them before the
+  // next input event. Otherwise a text that the user enters right after selecting an option would be lost.
+  useLayoutEffect(() => {
     for (const { name, isMoment } of filters) {
       const field = form.current!.elements.namedItem(name) as HTMLInputElement | HTMLSelectElement
       const value = query.get(name) ?? ''

@@ -30,7 +30,10 @@ test('the export of an account without leads is empty, or only a header in CSV',
 
 test('an export has all leads, oldest first, as they are retrieved, across batches', async () => {
   await (await stage.newTenant()).createLead()
-  const created = await Promise.all(Array.from({ length: 430 }, () => tenant.createLead()))
+  // Creates the leads in groups, because the gateway refuses a request that has waited for three seconds.
+  const created: Lead[] = []
+  for (let group = 0; group < 10; group += 1)
+    created.push(...(await Promise.all(Array.from({ length: 43 }, () => tenant.createLead()))))
   const { text, headers } = await exported('?format=ndjson')
   const leads = parseLines(text)
   expect(headers['content-disposition']).toBe('attachment; filename="leads.ndjson"')

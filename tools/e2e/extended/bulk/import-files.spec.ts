@@ -30,7 +30,7 @@ const importAll = (files: [file: File, type?: string][]) => {
       outcomes.set(file, { done, leads: await each.leads(), errors: (await each.errors(done.id)).data })
     }
     await Promise.all(files.map(run))
-  }, 60_000)
+  })
   return (file: File) => outcomes.get(file)!
 }
 

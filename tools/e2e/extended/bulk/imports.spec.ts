@@ -129,7 +129,7 @@ test('a cancelled import creates no further leads, and the next import runs', as
   expect(cancelled.rows_created).toBeLessThan(60_000)
   expect(await imports.leads()).toHaveLength(cancelled.rows_created + 1)
   expect(await tenant.send('POST', `/manage/imports/${after.id}/cancel`)).toMatchObject({ state: 'finished' })
-}, 60_000)
+})
 
 test('the audit log has the import, and the history of a lead has the token that created it', async () => {
   const done = await imports.run(renderCsv(['one']))

@@ -226,6 +226,8 @@ it('continues with the oldest event if its cursor is no longer valid', async () 
 it('shows an erased event, and forwards nothing of it', async () => {
   const { token } = await system.createAccount('Erased')
   const reference = await createLead('erased', token)
+  // Waits for the event, because events of different leads may be stored in any order.
+  await eventually(async () => expect((await call('GET', '/manage/events', { token })).data).toHaveLength(1))
   await call('POST', `/manage/leads/${reference}/erase`, { token })
   await createLead('kept', token)
   await eventually(async () =>

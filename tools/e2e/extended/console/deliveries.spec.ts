@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { fillDeliveries, openSql } from '@leadwire/fill'
 import { type Answer, eventually } from '@leadwire/test-kit'
+import { clickForText } from '../../support/chromium'
 import { describeConsole, IMPATIENT } from '../../support/console'
 import { joinStage } from '../../support/stage'
 
@@ -47,8 +48,7 @@ describeConsole('deliveries in the console', start, (world) => {
     })
     await world.page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await open(`/deliveries/${data[0]!.id}`)
-    await button('Copy as curl').click()
-    await button('Copied').waitFor()
+    await clickForText(world.page, button('Copy as curl'), 'Copied')
     const command = await world.page.evaluate<string>('navigator.clipboard.readText()')
     const shell = { env: { ...process.env, WEBHOOK_SECRET: secret }, timeout: 20_000 }
     const { stdout } = await promisify(execFile)('bash', ['-c', command], shell)
@@ -114,6 +114,8 @@ describeConsole('deliveries in the console', start, (world) => {
       eventually(async () => expect(await world.page.getByRole('rowheader').count()).toBe(count))
     await open('/deliveries')
     await rows(4)
+    // A new page moves the focus to its heading, which may happen after the page is shown.
+    await world.page.locator('h1:focus').waitFor()
     await world.page.getByLabel('Status').focus()
     await world.page.getByLabel('Status').selectOption('Paused (held)')
     await rows(2)

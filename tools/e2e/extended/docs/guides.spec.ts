@@ -76,7 +76,7 @@ const follow = async (name: string, { env = {}, aliases = '' }: Reader = {}) => 
         WEBHOOK_PORT: String(await freePort()),
         ...env,
       },
-      timeout: 60_000,
+      timeout: 110_000,
     }).then(
       ({ stdout }) => ({ stdout, code: 0 }),
       ({ stdout, code }: { stdout: string; code: number }) => ({ stdout, code }),

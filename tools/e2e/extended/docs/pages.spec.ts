@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { SCREENS, violations } from '../../support/axe'
-import { findChromium, openTab, startChromium, type Tab } from '../../support/chromium'
+import { clickForText, findChromium, openTab, startChromium, type Tab } from '../../support/chromium'
 import { joinStage, type SharedStage } from '../../support/stage'
 
 const GUIDES = readdirSync(resolve(__dirname, '../../../../docs/guides')).map((file) =>
@@ -83,6 +83,7 @@ suite('pages in a browser', () => {
         await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
         if (title !== titles.at(-1)) await turn.getByRole('link', { name: 'Next' }).click()
       }
+      await page.waitForLoadState()
       expect(await turn.getByRole('link').allInnerTexts()).toEqual([expect.stringMatching(/^Previous/)])
     })
 
@@ -90,8 +91,7 @@ suite('pages in a browser', () => {
       const page = await open('/docs/guides/first-lead')
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
       const block = page.getByRole('figure').filter({ hasText: '// create-lead.mjs' })
-      await block.getByRole('button', { name: 'Copy' }).click()
-      await block.getByRole('button', { name: 'Copied' }).waitFor()
+      await clickForText(page, block.getByRole('button', { name: 'Copy' }), 'Copied')
       expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(
         /^\/\/ create-lead\.mjs\nconst response.*\$\{data\.customer\.name\}`\)$/s,
       )

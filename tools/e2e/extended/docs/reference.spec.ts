@@ -114,11 +114,15 @@ suite.each([1280, 375])('the reference in a browser, %d pixels wide', (width) =>
     await open()
     await page.getByRole('link', { name: 'Guides' }).click()
     const guides = page.getByRole('navigation', { name: 'Guides' }).getByRole('link')
+    await guides.first().waitFor()
+    await page.waitForLoadState()
     const titles = await guides.allInnerTexts()
     expect(titles.length).toBeGreaterThanOrEqual(7)
     for (const title of titles) {
       await guides.filter({ hasText: title }).click()
       await page.getByRole('heading', { level: 1, name: title }).waitFor()
+      // Without its styles, the page is wider.
+      await page.waitForLoadState()
       await isAsWideAsTheScreen()
     }
     await page.getByRole('link', { name: 'Reference' }).click()

@@ -161,6 +161,7 @@ describe('a refused upload leaves no file', () => {
   test('an interrupted upload', async () => {
     await leavesNothing(async () => {
       const body = multipartBody(form(Buffer.alloc(200_000, 'a'), 'a.txt'), 'b').subarray(0, 150_000)
+      const before = (await stored()).length
       await expect(
         new Promise((resolve, reject) => {
           const outgoing = httpRequest(`${stage.system.baseUrl}${path}`, {
@@ -173,7 +174,12 @@ describe('a refused upload leaves no file', () => {
           })
           outgoing.on('error', reject)
           outgoing.on('response', resolve)
-          outgoing.write(body, () => setTimeout(() => outgoing.destroy(new Error('broken off')), 100))
+          outgoing.write(body)
+          // Breaks off when a part of the file has reached the store.
+          eventually(async () => expect((await stored()).length).toBeGreaterThan(before)).then(
+            () => outgoing.destroy(new Error('broken off')),
+            reject,
+          )
         }),
       ).rejects.toThrow('broken off')
     })

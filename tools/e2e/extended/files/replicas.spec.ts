@@ -12,7 +12,7 @@ beforeAll(async () => {
   stage = await startStage({ replicas: 2 })
   tenant = await stage.newTenant()
   path = `/leads/${(await tenant.createLead()).reference}/attachments`
-}, 60_000)
+})
 afterAll(() => stage.stop())
 
 const attach = () =>
@@ -59,7 +59,7 @@ test('while each copy is drained and restarted, every upload and download succee
   }
   await load.stop()
   expect(new Set(load.statuses)).toEqual(new Set([200]))
-}, 60_000)
+})
 
 test('if a copy is killed, only its requests in flight fail', async () => {
   const load = startLoad()
@@ -71,4 +71,4 @@ test('if a copy is killed, only its requests in flight fail', async () => {
   const failed = load.statuses.filter((status) => status !== 200)
   expect(failed.length).toBeLessThanOrEqual(3)
   expect(failed).toEqual(failed.map(() => 503))
-}, 60_000)
+})

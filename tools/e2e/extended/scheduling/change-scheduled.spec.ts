@@ -24,7 +24,7 @@ const SAM = 'sam@example.com'
 const KIM = 'kim@example.com'
 beforeAll(async () => {
   stage = await joinStage()
-}, 60_000)
+})
 // Creates new users for each test, because the number of messages to a user in an hour is limited.
 beforeEach(async () => {
   tenant = await stage.newTenant()
