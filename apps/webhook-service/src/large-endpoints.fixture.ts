@@ -44,7 +44,7 @@ const FILL = `
   )
   INSERT INTO deliveries (account_id, event_id, endpoint_id, lead_reference, status, attempt_count, next_attempt_at, created_at, updated_at)
   SELECT $1, event_id, $2, lead_reference, $3, CASE WHEN $3 IN ('delivered', 'exhausted') THEN 1 ELSE 0 END,
-    CASE WHEN $3 IN ('pending', 'held') THEN '2026-01-01'::timestamptz + n * interval '1 ms' END,
+    CASE WHEN $3 IN ('pending', 'held') THEN '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 ms' END,
     now() - ($4::int - n) * interval '1 second', now() - ($4::int - n) * interval '1 second'
   FROM made ORDER BY n`
 
@@ -54,6 +54,12 @@ export const openTables = async () => {
   const ground = await createDatabase()
   await migrate(ground.url, migrations)
   const database = connectDatabase({ url: ground.url, poolSize: 4, lifecycle })
+  /** Runs a statement without the time limit that the connections of a service have. */
+  const runLong = async (text: string, values: unknown[] = []) => {
+    const sql = new Client({ connectionString: ground.url })
+    await sql.connect()
+    await sql.query(text, values).finally(() => sql.end())
+  }
   return {
     database,
     url: ground.url,
@@ -63,14 +69,9 @@ export const openTables = async () => {
       return made.endpoint!.id
     },
     /** Inserts deliveries of an endpoint with a status. */
-    fill: async (accountId: number, endpointId: number, status: string, count: number) =>
-      void (await database.query({ text: FILL, values: [accountId, endpointId, status, count] })),
-    vacuum: async () => {
-      const sql = new Client({ connectionString: ground.url })
-      await sql.connect()
-      await sql.query('VACUUM ANALYZE')
-      await sql.end()
-    },
+    fill: (accountId: number, endpointId: number, status: string, count: number) =>
+      runLong(FILL, [accountId, endpointId, status, count]),
+    vacuum: () => runLong('VACUUM ANALYZE'),
     close: async () => {
       await lifecycle.stop()
       await ground.drop()

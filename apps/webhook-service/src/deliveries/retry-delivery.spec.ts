@@ -121,9 +121,11 @@ test('deliveries with a scheduled manual attempt are listed as pending', async (
   await eventuallyIs(5, { status: 'exhausted' })
   const total = async (status: string) =>
     (await service.client.listDeliveries({ accountId: 5, status, page: 1 })).total
-  receiver.answerWith({ status: 500, delayMs: 700 })
+  const mayRespond = gate()
+  receiver.answerWith({ status: 500, after: mayRespond.opened })
   await retry(5)
   expect([await total('pending'), await total('exhausted')]).toEqual([1, 0])
+  mayRespond.open()
   await eventuallyIs(5, { status: 'exhausted', attemptCount: 4 })
   expect([await total('pending'), await total('exhausted')]).toEqual([0, 1])
 })

@@ -11,7 +11,8 @@ const clock = manualClock('2026-01-01T10:30:00Z')
 
 beforeAll(async () => {
   doors = await openDoors()
-  service = await startService(doors, { clock })
+  // No attempt times out while a call waits for it.
+  service = await startService(doors, { clock, WEBHOOK_TIMEOUT: 60_000 })
   receiver = await startReceiver()
 })
 afterAll(async () => {

@@ -5,7 +5,9 @@ test('the metrics show the age of the oldest due delivery and the number of endp
   const doors = await openDoors()
   const receiver = await startReceiver()
   const clock = manualClock()
-  const service = await startService(doors, { clock, WEBHOOK_ENDPOINT_CONCURRENCY: 1 })
+  // The attempt that hangs must not time out before the end of the test.
+  const settings = { WEBHOOK_ENDPOINT_CONCURRENCY: 1, WEBHOOK_TIMEOUT: 60_000 }
+  const service = await startService(doors, { clock, ...settings })
   const oldest = () => service.metric('leadwire_webhook_oldest_due_seconds')
   await service.endpoint(1, receiver.url)
   expect(await oldest()).toBe(0)

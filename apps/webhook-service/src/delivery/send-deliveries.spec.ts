@@ -154,15 +154,27 @@ test('the attempt of a dead process is repeated within a second after its claim 
   await database.query({ text: INSERT_ENDPOINTS, values: [1] })
   await database.query({ text: INSERT_DELIVERIES, values: [1] })
   await database.query({
-    text: "UPDATE deliveries SET claim = 1, claimed_until = clock_timestamp() + interval '4 s'",
+    text: "UPDATE deliveries SET claim = 1, claimed_until = clock_timestamp() + interval '1 minute'",
   })
-  sender = startSender(async () => outcome(null), { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 })
-  // Waits at most 7 s. The claim expires after 4 s. Polls whose pause doubles each time would find the
-  // delivery only after 7.75 s (250 ms + 500 ms + 1 s + 2 s + 4 s).
-  await eventually(
-    async () =>
-      expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
-    { timeoutMs: 7000 },
+  const polledAt: number[] = []
+  const query = <Row extends object>(each: Query) => {
+    if (each.name === 'find-due-endpoints') polledAt.push(performance.now())
+    return database.query<Row>(each)
+  }
+  sender = startSender(
+    async () => outcome(null),
+    { claimMs: 5000, concurrency: 16, endpointConcurrency: 4 },
+    { ...database, query },
+  )
+  // The first two pauses between polls last 250 ms and 500 ms. While the delivery is claimed, the next pauses
+  // last 500 ms, too. Without a claim they would last 1 s, 2 s, 4 s and so on.
+  await eventually(() => {
+    const pauses = polledAt.slice(1).map((at, index) => at - polledAt[index]!)
+    expect(Math.min(...pauses.slice(2))).toBeLessThan(900)
+  })
+  await database.query({ text: 'UPDATE deliveries SET claimed_until = clock_timestamp()' })
+  await eventually(async () =>
+    expect(await states()).toEqual([{ status: 'delivered', attempt_count: 1, claim: null, count: 1 }]),
   )
 })
 
@@ -247,6 +259,8 @@ test('claims do not read ended deliveries again, although an old snapshot keeps 
   await database.transaction(async (old) => {
     await old.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ' })
     await old.query({ text: 'SELECT FROM deliveries' })
+    // The transaction stays idle until the end of all rounds.
+    await old.query({ text: 'SET LOCAL idle_in_transaction_session_timeout = 0' })
     for (let round = 1; round <= 6; round += 1) {
       read = 0
       await database.query({ text: INSERT_DELIVERIES, values: [400] })

@@ -156,7 +156,7 @@ test('attempts that are scheduled later than the longest pause are made now, bec
 })
 
 test('the result of a replaced claim changes nothing', async () => {
-  const service = await startService(doors)
+  const service = await startService(doors, { WEBHOOK_TIMEOUT: 60_000 })
   try {
     await service.endpoint(1, receiver.url)
     const [first, second] = [gate(), gate()]
@@ -190,6 +190,8 @@ test('a drain waits for attempts and releases the other claims', async () => {
   receiver.answerWith((_, index) => (index < 16 ? { status: 200, after: mayRespond.opened } : 'hang'))
   await doors.publish(...Array.from({ length: 20 }, () => doors.event(1)))
   await eventually(() => expect(receiver.requests).toHaveLength(16))
+  // Waits until all events are stored, because a service that stops takes no further messages.
+  await eventually(async () => expect(await doors.rows('SELECT FROM deliveries')).toHaveLength(20))
   const stopped = service.stop()
   mayRespond.open()
   await stopped

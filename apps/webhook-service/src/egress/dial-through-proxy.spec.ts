@@ -26,6 +26,8 @@ const leadsTo =
     addresses
 
 const nowhere = 'http://hooks.example:9/'
+// Keeps the connection open longer than the client does by default, which is a second.
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=30\r\n\r\n'
 
 test('the proxy gets the checked address, and the receiver gets the host name of the URL', async () => {
   const resolve = leadsTo('10.0.0.1', '127.0.0.1')
@@ -44,11 +46,13 @@ test.each(['10.0.0.1', '169.254.169.254', '::1'])('the proxy gets no request for
 
 test('an IPv6 address is in brackets, and does not delay other addresses if it does not respond', async () => {
   proxy.answerWith((target) => (target.startsWith('[') ? 'hang' : 'tunnel'))
+  receiver.answerWith({ status: 200, headers: { connection: 'close' } })
   const options = { allow: ['::1', '127.0.0.1'], resolve: leadsTo('::1', '127.0.0.1') }
   const url = `http://hooks.example:${receiver.port}/`
   expect(await attemptAt(url, { proxy: proxy.url, ...options })).toMatchObject({ status: 200 })
   expect(proxy.targets).toEqual([`[::1]:${receiver.port}`, `127.0.0.1:${receiver.port}`])
-  await eventually(() => expect(proxy.open.size).toBe(1))
+  // The receiver closes its tunnel, and the client closes the connection that hangs.
+  await eventually(() => expect(proxy.open.size).toBe(0))
 })
 
 test('the certificate of the receiver is checked against the host name of the URL', async () => {
@@ -125,14 +129,24 @@ test('a proxy that does not respond is a timeout, and its connection is closed',
 })
 
 test('a receiver that does not respond is a timeout, and not an error of the proxy', async () => {
-  const url = await rawServer((socket) => socket.resume())
-  const outcome = await attemptAt(url, { proxy: proxy.url, timeoutMs: 500 })
+  // Responds only to the first request, so that the second request starts on an open tunnel.
+  let requests = 0
+  const url = await rawServer((socket) =>
+    socket.on('data', () => {
+      requests += 1
+      if (requests === 1) socket.write(OK)
+    }),
+  )
+  const attempt = attempter({ proxy: proxy.url })
+  expect(await attempt(url)).toMatchObject({ status: 200 })
+  // Waits, because the connection becomes reusable only a moment after the response.
+  await setImmediate()
+  const outcome = await attempt(url, 500)
   expect(outcome).toMatchObject({ status: null, error: 'timeout' })
   expect(outcome.reason).toBeUndefined()
 })
 
 test('a tunnel is reused, and a request that fails on a reused tunnel is sent again on a new one', async () => {
-  const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
   let connections = 0
   const url = await rawServer((socket) => {
     let requests = 0

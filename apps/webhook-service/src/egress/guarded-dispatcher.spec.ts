@@ -32,7 +32,8 @@ test('an address that does not respond does not delay the others', async () => {
   }
 })
 
-const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+// Keeps the connection open longer than the client does by default, which is a second.
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=30\r\n\r\n'
 /** The response that some servers send before they close an idle connection. */
 const IDLE_TIMEOUT = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n'
 

@@ -5,7 +5,8 @@ let service: Awaited<ReturnType<typeof startService>>
 
 beforeAll(async () => {
   doors = await openDoors()
-  service = await startService(doors, { WEBHOOK_ENDPOINTS_PER_ACCOUNT: 5 })
+  // Each concurrent call has a connection. A call that waited 3 s for a connection would fail.
+  service = await startService(doors, { WEBHOOK_ENDPOINTS_PER_ACCOUNT: 5, DATABASE_POOL_SIZE: 25 })
 })
 afterAll(async () => {
   await service.stop()

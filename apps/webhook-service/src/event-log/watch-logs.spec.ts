@@ -11,9 +11,10 @@ const watch = ({ client }: Awaited<ReturnType<typeof startService>>) =>
 
 test('each watcher is notified of an event that any process has stored when the event can be read', async () => {
   const services = [await startService(doors), await startService(doors)]
-  const watchers = services.map(watch)
-  for (const watcher of watchers) expect((await watcher.next()).value).toEqual({ accountIds: [] })
   for (let sequence = 1; sequence <= 20; sequence += 1) {
+    // Watches anew for each event, because a stream ends after 10 s.
+    const watchers = services.map(watch)
+    for (const watcher of watchers) expect((await watcher.next()).value).toEqual({ accountIds: [] })
     const heard = watchers.map((watcher) => watcher.next())
     await doors.publish(doors.event(5))
     for (const next of heard) expect((await next).value.accountIds).toEqual([5])

@@ -32,7 +32,7 @@ test.each(
 )('a server that temporarily refuses some %s with %i gets every message in one attempt', async (_, status, settings) => {
   const { mails } = await start(settings(refuseEachFifth(status)), { WEBHOOK_RETRY_SCHEDULE: [] })
   await publish(...Array.from({ length: 16 }, (_each, index) => notification({ accountId: 1 + (index % 4) })))
-  await eventually(() => expect(mails).toHaveLength(16), { timeoutMs: 30_000 })
+  await eventually(() => expect(mails).toHaveLength(16))
   await eventually(async () =>
     expect(
       await running.doors.rows(
@@ -59,7 +59,7 @@ test('a temporarily refused recipient does not hold back messages to others', as
   await publish(full)
   await eventually(() => expect(deferred).toBeGreaterThan(0))
   await publish(...Array.from({ length: 10 }, () => notification()))
-  await eventually(() => expect(mails).toHaveLength(10), { timeoutMs: 30_000 })
+  await eventually(() => expect(mails).toHaveLength(10))
   const waiting = (await list()).find(({ delivery }) => delivery!.eventId === full.eventId)!.delivery!
   expect(waiting).toMatchObject({ status: 'pending', attemptCount: 0 })
 
@@ -93,7 +93,7 @@ test('a manual attempt that is temporarily refused is repeated', async () => {
   const { notification: sent } = await retrieve()
   mode = 'busy'
   await running.service.client.retryNotification({ accountId: 1, notificationId: sent!.delivery!.id })
-  await eventually(() => expect(busy).toBe(1))
+  await eventually(() => expect(busy).toBeGreaterThan(0))
   mode = 'ready'
   await eventually(() => expect(mails).toHaveLength(1))
   await eventually(async () =>

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type ParsedMail, simpleParser } from 'mailparser'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 
@@ -31,10 +31,19 @@ export const startMailServer = async ({
   })
   // A client may close the connection at any time.
   server.on('error', () => undefined)
+  const sockets = new Set<Socket>()
+  server.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.server.address() as AddressInfo
   return {
     mails,
+    /** Closes all connections without a response. */
+    cut: () => {
+      for (const socket of sockets) socket.destroy()
+    },
     target: { server: { host: '127.0.0.1', port, secure: false, auth: undefined } },
     stop: () => new Promise<void>((resolve) => server.close(() => resolve())),
   }

@@ -50,8 +50,12 @@ afterAll(async () => {
 const attempt = async (endpointId: number, status: number) => {
   receiver.answerWith({ status })
   const sent = { accountId: 1, endpointId, accountKey: 'key' }
-  const { attempt: made } = await service.client.testWebhookEndpoint(sent)
-  expect(made).toMatchObject({ status })
+  const { delivery } = await service.client.testWebhookEndpoint(sent)
+  // Reads the delivery, because the call itself waits at most 5 s for the attempt.
+  await eventually(async () => {
+    const { attempts } = await service.client.retrieveDelivery({ accountId: 1, deliveryId: delivery!.id })
+    expect(attempts).toMatchObject([{ status }])
+  })
   // Waits until the review step has read the attempt.
   await eventually(async () => expect(await doors.rows('SELECT FROM unreviewed_attempts')).toEqual([]))
 }

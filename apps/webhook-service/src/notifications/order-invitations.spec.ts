@@ -74,13 +74,16 @@ test('a waiting message is cancelled when a later message of its invitation to t
 test('a message waits for an earlier message of its invitation, and delays no other message', async () => {
   const held: (() => void)[] = []
   let begun = 0
-  const { mails } = await start({
-    onMailFrom: (_address, _session, done) => {
-      begun += 1
-      if (begun === 1) held.push(done)
-      else done()
+  const { mails } = await start(
+    {
+      onMailFrom: (_address, _session, done) => {
+        begun += 1
+        if (begun === 1) held.push(done)
+        else done()
+      },
     },
-  })
+    { SMTP_TIMEOUT: 60_000 },
+  )
   const first = invitation()
   await publish(first)
   await eventually(() => expect(begun).toBe(1))

@@ -1,5 +1,5 @@
 import { buildMessageId, Event, LEADS_STREAM } from '@leadwire/contracts'
-import { eventually, type Receiver, startReceiver } from '@leadwire/test-kit'
+import { eventually, gate, type Receiver, startReceiver } from '@leadwire/test-kit'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { openDoors, startService } from '../service.fixture'
 
@@ -9,7 +9,7 @@ let receiver: Receiver
 
 beforeAll(async () => {
   doors = await openDoors()
-  service = await startService(doors, { WEBHOOK_TIMEOUT: 1000 })
+  service = await startService(doors, { WEBHOOK_TIMEOUT: 60_000 })
   receiver = await startReceiver()
 })
 afterAll(async () => {
@@ -20,7 +20,8 @@ afterAll(async () => {
 
 test('an attempt in flight is reported until it has ended, and the event of the erasure is kept', async () => {
   await service.endpoint(1, receiver.url)
-  receiver.answerWith('hang')
+  const mayRespond = gate()
+  receiver.answerWith({ status: 500, after: mayRespond.opened })
   const created = doors.event(1)
   const { leadReference } = created
   await doors.publish(created)
@@ -30,9 +31,13 @@ test('an attempt in flight is reported until it has ended, and the event of the 
   const erase = () => service.client.eraseLeadEvents(request)
   expect(await erase()).toMatchObject({ webhookEvents: 1, cancelledDeliveries: 1, attemptsInFlight: true })
   await doors.publish(doors.event(1, { leadReference, type: 'lead.erased', leadVersion: 2 }))
-  await eventually(async () => expect(await erase()).toMatchObject({ attemptsInFlight: false }), {
-    timeoutMs: 10_000,
-  })
+  await eventually(async () => expect(await doors.rows('SELECT FROM events')).toHaveLength(2))
+  mayRespond.open()
+  await eventually(async () => expect(await service.metric('leadwire_webhook_attempts_total')).toBe(1))
+  expect(await erase()).toMatchObject({ attemptsInFlight: true })
+  // Shortens the time until the longest attempt would have ended.
+  await doors.rows("UPDATE deliveries SET claimed_until = now() + interval '1 second'")
+  await eventually(async () => expect(await erase()).toMatchObject({ attemptsInFlight: false }))
   expect(receiver.requests).toHaveLength(1)
   const rows = await doors.rows(
     'SELECT type, number::int, body = $1 AS empty, (SELECT attempt_count FROM deliveries WHERE event_id = e.id) AS attempts FROM events e ORDER BY e.number',

@@ -33,7 +33,10 @@ const { sealed: sealedSecrets } = sealSecrets(sealer, 1, {
 const dispatchers: Dispatcher[] = []
 const servers: { server: Server; sockets: Set<Socket> }[] = []
 
-/** Creates a function that makes attempts with shared connections. */
+/**
+ * Creates a function that makes attempts with shared connections. The function may be called with a shorter
+ * timeout for an attempt on a connection that is already open.
+ */
 export const attempter = ({
   allow = ['127.0.0.0/8'],
   resolve,
@@ -51,7 +54,7 @@ export const attempter = ({
       : createResolver({ limitMs: limitResolution(timeoutMs), servers, hostsFile }),
   })
   dispatchers.push(dispatcher)
-  return (url: string) =>
+  return (url: string, attemptMs = timeoutMs) =>
     makeAttempt(
       {
         url,
@@ -64,7 +67,13 @@ export const attempter = ({
         body: Buffer.from('{"data":{}}'),
         traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
       },
-      { dispatcher, sealer, timeoutMs, clock: { now: () => new Date() }, isProxied: proxy !== undefined },
+      {
+        dispatcher,
+        sealer,
+        timeoutMs: attemptMs,
+        clock: { now: () => new Date() },
+        isProxied: proxy !== undefined,
+      },
     )
 }
 

@@ -58,7 +58,12 @@ test('large bodies in flight are limited, do not delay small bodies, and finally
     expect(await bytesInFlight()).toBeLessThan(18 * MIB)
   }
   open = true
-  await doors.rows(`UPDATE deliveries SET next_attempt_at = now() WHERE status = 'pending'`)
+  // Locks the deliveries in the order of their ids, as the service does. Otherwise the two could deadlock.
+  await doors.rows(`
+    WITH pending AS MATERIALIZED (
+      SELECT id FROM deliveries WHERE status = 'pending' ORDER BY id FOR UPDATE
+    )
+    UPDATE deliveries d SET next_attempt_at = now() FROM pending WHERE d.id = pending.id`)
   await eventually(async () => {
     expect(await bytesInFlight()).toBeLessThan(18 * MIB)
     const { total } = await service.client.listDeliveries({ accountId: 1, status: 'delivered', page: 1 })

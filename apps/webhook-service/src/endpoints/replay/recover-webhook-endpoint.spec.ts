@@ -49,9 +49,15 @@ test('every exhausted delivery gets one more attempt at ten a second, and new de
   const fresh = doors.event(1)
   await doors.publish(fresh)
   await eventually(async () => expect(await total(1, 'delivered')).toBe(26))
-  const ids = receiver.requests.map(({ headers }) => headers['webhook-id'])
-  expect(ids).toHaveLength(26)
-  expect(ids.slice(0, -1)).toContain(fresh.eventId)
+  expect(receiver.requests).toHaveLength(26)
+  // Hardly any recovered delivery arrived between the storing and the arrival of the new one.
+  const [row] = await doors.rows<{ stored: Date }>(
+    'SELECT created_at AS stored FROM deliveries WHERE event_id = $1',
+    [fresh.eventId],
+  )
+  const { arrivedAt } = receiver.requests.find(({ headers }) => headers['webhook-id'] === fresh.eventId)!
+  const isBetween = (at: Date) => at > row!.stored && at < arrivedAt
+  expect(receiver.requests.filter((each) => isBetween(each.arrivedAt)).length).toBeLessThan(5)
   expect(receiver.requests.at(-1)!.arrivedAt.getTime() - recoveredAt).toBeGreaterThan(2000)
   expect(await total(1, 'exhausted')).toBe(5)
 })
@@ -92,6 +98,9 @@ test('invalid requests are refused, and a deleted endpoint receives nothing more
   await service.client.updateWebhookEndpoint({ accountId: 3, endpointId, enabled: true })
   expect(await recover(3, endpointId, LONG_AGO)).toBe(12)
   await service.client.deleteWebhookEndpoint({ accountId: 3, endpointId })
+  // Waits for the attempts in flight. One more may follow, if it was being claimed during the deletion.
+  const claimed = 'SELECT FROM deliveries WHERE account_id = 3 AND claim IS NOT NULL'
+  await eventually(async () => expect(await doors.rows(claimed)).toEqual([]))
   const sent = received(3).length
   await doors.polls()
   expect(received(3).length - sent).toBeLessThanOrEqual(1)

@@ -22,8 +22,12 @@ type Service = Awaited<ReturnType<typeof startService>>
 const attempt = async (service: Service, endpointId: number, status: number) => {
   receiver.answerWith({ status })
   const sent = { accountId: 1, endpointId, accountKey: 'key' }
-  const { attempt: made } = await service.client.testWebhookEndpoint(sent)
-  expect(made).toMatchObject({ status })
+  const { delivery } = await service.client.testWebhookEndpoint(sent)
+  // Reads the delivery, because the call itself waits at most 5 s for the attempt.
+  await eventually(async () => {
+    const { attempts } = await service.client.retrieveDelivery({ accountId: 1, deliveryId: delivery!.id })
+    expect(attempts).toMatchObject([{ status }])
+  })
 }
 
 const readEndpoint = async (service: Service, endpointId: number) =>

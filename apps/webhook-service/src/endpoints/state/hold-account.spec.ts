@@ -7,7 +7,8 @@ let receiver: Receiver
 
 beforeAll(async () => {
   doors = await openDoors()
-  service = await startService(doors)
+  // Each concurrent call has a connection. A call that waited 3 s for a connection would fail.
+  service = await startService(doors, { DATABASE_POOL_SIZE: 20 })
   receiver = await startReceiver()
 })
 afterAll(async () => {
