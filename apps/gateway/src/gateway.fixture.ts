@@ -170,8 +170,8 @@ const startFiles = async (
 type FixtureOptions = Partial<Omit<GatewayOptions, 'config'>> & {
   config?: Partial<GatewayConfig>
   /**
-   * PostgreSQL's clock, in milliseconds since the epoch. The default is `now`, or the clock of this
-   * process.
+   * PostgreSQL's clock, in milliseconds since the epoch. The default is the option `now` if it is set, and
+   * otherwise the clock of this process.
    */
   databaseNow?: () => number
 }

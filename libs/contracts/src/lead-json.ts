@@ -76,7 +76,7 @@ export const leadJsonFormat = (assetsUrl: string, format = FORMAT): number =>
   createHash('sha256').update(`${format} ${FIELDS} ${assetsUrl}`).digest().readInt32BE()
 
 /**
- * Raise this number whenever the rules that make search terms from a lead change. The search terms of all
+ * Raise this number whenever you change the rules that make a lead's search terms. The search terms of all
  * leads are then written again.
  */
 export const SEARCH_FORMAT = 4

@@ -35,7 +35,10 @@ export interface InboxStore<Tx> {
    * and returns false.
    */
   raiseVersion(leadReference: string, version: number, tx: Tx): boolean | Promise<boolean>
-  /** Returns the saved cursor of the feed. All events before the cursor are kept. Undefined at first. */
+  /**
+   * Returns the saved cursor of the feed, or undefined if none was saved yet. The inbox does not read the
+   * events before this cursor again.
+   */
   cursor(): string | undefined | Promise<string | undefined>
   saveCursor(cursor: string): unknown
 }

@@ -236,7 +236,8 @@ test('the health of a failing endpoint is shown and reported to other endpoints,
 test('a recovery attempts exhausted deliveries once more', async () => {
   const { receiver, id } = await tenant.listen()
   receiver.answerWith({ status: 500 })
-  // While the receiver does not respond, some of these attempts wait, so the recovery does not end.
+  // The recovery below attempts more deliveries than can run at once. While the receiver does not respond,
+  // some of them wait, so the recovery does not end.
   const leads = await Promise.all(Array.from({ length: MORE_THAN_AT_ONCE }, () => tenant.createLead()))
   for (const lead of leads) await awaitDelivery(lead, id, 'exhausted')
   const { opened, open } = gate()

@@ -53,7 +53,7 @@ export const listAudit = listOperation({
   route: 'GET /manage/audit',
   summary: 'List audit entries',
   description:
-    'Returns the audit log: changes to the account, users, tokens, images and webhook endpoints, imports, manual delivery attempts, erasures, and exports of leads. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.',
+    'Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.',
   record: AuditRecord,
   cursor: 'The `next_cursor` of the previous response. Omit it for the newest entries.',
   find: async ({ accountId, clients, limits }, _filters, place) => {

@@ -63,7 +63,7 @@ const LARGE_LEAD_WAIT_MS = 10_000
 type Send<Item, Result> = (items: Item[], deadlines: number[]) => Promise<Result[]>
 
 /**
- * Makes the function that sends a batch with `call`. Each item carries the time that its request has left.
+ * Makes the function that sends a batch with `call`. Each item carries the remaining time of its request.
  */
 const sendInTime =
   <Item extends { timeoutMs?: number | undefined }, Result>(

@@ -21,7 +21,8 @@ const TAKEN = `Attaches a file to a lead. The format of the file is detected fro
 
 - .jpg (also .jpeg, .jpe, .jfif, .jif, .pjpeg, .pjp), .png, .gif: the file starts with the signature of the format.
 - .svg: XML whose first element is svg, in UTF-8, UTF-16 with a byte order mark, or an encoding that it declares.
-- .pdf: the file starts with %PDF-, after optional white space or up to 1,024 bytes that are not text.
+- .pdf: the file starts with %PDF-, possibly after white space. If the file is binary, up to 1,024 other bytes
+  may come before %PDF-.
 - .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. \`content_type\`
   names the charset, unless it is UTF-8.
 - .xlsx, .docx: an archive whose main part is a workbook or a document, without macros and without a password.

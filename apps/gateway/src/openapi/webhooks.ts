@@ -101,7 +101,7 @@ const about = (more: Record<string, TSchema>, since: string) =>
 const FAILED_SINCE =
   'When the failures started. All attempts from then on failed, until the endpoint was disabled or recovered.'
 
-const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
+const EVENTS: Record<EventType, { data: TSchema; tells?: string; when: string }> = {
   'lead.created': { data: PayloadLead, when: 'a lead was created' },
   'lead.updated': { data: UpdatedLead, when: 'a lead was changed' },
   'appointment.scheduled': { data: Scheduled, when: 'an appointment was scheduled' },
@@ -110,14 +110,17 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
   'lead.erased': { data: ErasedLead, when: 'the personal data of a lead was erased' },
   'endpoint.failing': {
     data: about({}, 'When the failures started. All attempts from then on have failed.'),
+    tells: 'another endpoint of the account is failing',
     when: 'three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts',
   },
   'endpoint.disabled': {
     data: about({ disabled_at: timestamp('When the endpoint was disabled.') }, FAILED_SINCE),
+    tells: 'another endpoint of the account was disabled',
     when: 'the other endpoint was disabled because all its attempts had failed for too long',
   },
   'endpoint.recovered': {
     data: about({ recovered_at: timestamp('When an attempt succeeded.') }, FAILED_SINCE),
+    tells: 'another endpoint of the account has recovered',
     when: 'an attempt to the other endpoint has succeeded after `endpoint.failing` was sent',
   },
   'delivery.exhausted': {
@@ -132,6 +135,7 @@ const EVENTS: Record<EventType, { data: TSchema; when: string }> = {
       },
       'When the first of the `count` deliveries was exhausted: the start of its last attempt.',
     ),
+    tells: 'deliveries to another endpoint of the account are exhausted',
     when: 'deliveries to the other endpoint have failed their last retry',
   },
   'appointment.rescheduled': {
@@ -154,14 +158,14 @@ const toComponentName = (type: EventType) =>
   type.replace(/(^|[._])[a-z]/g, (start) => start.at(-1)!.toUpperCase())
 
 const describeWebhook = (type: EventType) => {
-  const { data, when } = EVENTS[type]
+  const { data, tells, when } = EVENTS[type]
   const name = toComponentName(type)
   const isDefault = type === 'lead.created'
   const isReport = isAboutEndpoint(type)
   const note = isReport
     ? 'Sent at most once an hour about the same endpoint. Not part of the event log. '
     : ''
-  const subject = isReport ? 'Tells an endpoint about another endpoint of the account. ' : ''
+  const subject = tells === undefined ? '' : `Tells an endpoint that ${tells}. `
   const byDefault = isDefault ? ', which is the default subscription' : ''
   // The body of `lead.created` has no `type`, because the lead API defines this event without a type.
   const body = named(name, { ...(!isDefault && { type: enumeration([type], undefined, type) }), data })

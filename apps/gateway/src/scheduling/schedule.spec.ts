@@ -92,7 +92,7 @@ test.each([
   expect(response.statusCode).toBe(422)
   expect(response.json().errors).toEqual({
     date: [
-      'The date is not a valid date and time. Use the format dd/mm/yyyy hh:mm, with a year from 1900 to 2199. The day must exist, and the clocks must not skip the time.',
+      'The date is not a valid date and time. Use the format dd/mm/yyyy hh:mm, with a year from 1900 to 2199. The date must exist, and the time must not be in the hour that is skipped when the clocks go forward.',
     ],
   })
 })

@@ -12,7 +12,8 @@ const MAX_COUNT = 100_000
 /**
  * SQL: the number of open deliveries with a status, at most `:limit`. If an endpoint is in `endpoint_syncs`,
  * the state of the endpoint decides the status of its deliveries. The deliveries of all other endpoints are
- * counted by their column `status`, in the ranges of the index between the endpoints of `endpoint_syncs`.
+ * counted by their column `status`. To skip the endpoints of `endpoint_syncs`, the query reads only the parts
+ * of the index that lie before, between and after them.
  */
 const countOpen = (status: 'pending' | 'held') => `(
   SELECT count(*) FROM (

@@ -348,7 +348,8 @@ const STATEMENTS = [
 
 /** All tables of the database `webhooks`. */
 export const schema: Migration = {
-  // Development versions had other first steps. `migrate` refuses a migrated database that lacks this step.
+  // Development versions had other first steps. `migrate` refuses a database that has recorded some steps,
+  // but not this one.
   name: '0001-webhooks',
   up: async (knex) => void (await knex.raw(STATEMENTS.join('\n'))),
 }

@@ -177,7 +177,8 @@ export interface paths {
          *
          *     - .jpg (also .jpeg, .jpe, .jfif, .jif, .pjpeg, .pjp), .png, .gif: the file starts with the signature of the format.
          *     - .svg: XML whose first element is svg, in UTF-8, UTF-16 with a byte order mark, or an encoding that it declares.
-         *     - .pdf: the file starts with %PDF-, after optional white space or up to 1,024 bytes that are not text.
+         *     - .pdf: the file starts with %PDF-, possibly after white space. If the file is binary, up to 1,024 other bytes
+         *       may come before %PDF-.
          *     - .txt: text in UTF-8, Windows-1252, or UTF-16 with a byte order mark, without control characters. `content_type`
          *       names the charset, unless it is UTF-8.
          *     - .xlsx, .docx: an archive whose main part is a workbook or a document, without macros and without a password.
@@ -1144,7 +1145,7 @@ export interface paths {
         };
         /**
          * List audit entries
-         * @description Returns the audit log: changes to the account, users, tokens, images and webhook endpoints, imports, manual delivery attempts, erasures, and exports of leads. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.
+         * @description Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -1370,7 +1371,7 @@ export interface paths {
         put?: never;
         /**
          * Submit a website form
-         * @description Creates a lead from a website form. Use the URL as the `action` of a form with the method POST. The fields that are listed below set the fields of the lead. Each of the other fields becomes an attribute, up to 30. Fields beyond that, and texts over 1024 bytes, become lines of the `description`. Machine-written text without spaces, such as a URL, is truncated to 1024 bytes. Up to 3 files become attachments (formats and limits: see Attach a file). The operation ignores captcha responses, CSRF tokens, fields whose names start with `_`, empty files, `status`, `user_id` and a `referrer` that is not one of the listed values. The fields of a form may have 64 KiB in total, not counting files. Repeating the same form within ten minutes creates no second lead.
+         * @description Creates a lead from a website form. Use the URL as the `action` of a form with the method POST. The fields that are listed below set the fields of the lead. Each of the other fields becomes an attribute, up to 30. Fields beyond that, and texts over 1024 bytes, become lines of the `description`. Exception: an ASCII text over 1024 bytes without spaces, such as a URL, is truncated to 1024 bytes instead. Up to 3 files become attachments (formats and limits: see Attach a file). The operation ignores captcha responses, CSRF tokens, fields whose names start with `_`, empty files, `status`, `user_id` and a `referrer` that is not one of the listed values. The fields of a form may have 64 KiB in total, not counting files. Repeating the same form within ten minutes creates no second lead.
          *
          *     If the token has a `return_url`, the response to a valid or an invalid form redirects (303) to this URL. The query of the URL then has the `reference` of the lead, or `error=invalid` and a `field` for each of the first 10 invalid fields. Without a `return_url`, the response to a valid form is an HTML page. Errors without a redirect are HTML pages if `Accept` names text/html, otherwise problem documents.
          */
@@ -6348,7 +6349,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Failing
-             * @description Tells an endpoint about another endpoint of the account. Sent when three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint that another endpoint of the account is failing. Sent when three attempts of one delivery to the other endpoint have failed, and it has not responded with 2xx since the first of these attempts. Goes to each webhook endpoint that subscribes to `endpoint.failing`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointFailing"];
             delete?: never;
@@ -6368,7 +6369,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Disabled
-             * @description Tells an endpoint about another endpoint of the account. Sent when the other endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint that another endpoint of the account was disabled. Sent when the other endpoint was disabled because all its attempts had failed for too long. Goes to each webhook endpoint that subscribes to `endpoint.disabled`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointDisabled"];
             delete?: never;
@@ -6388,7 +6389,7 @@ export interface components {
             put?: never;
             /**
              * Endpoint Recovered
-             * @description Tells an endpoint about another endpoint of the account. Sent when an attempt to the other endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint that another endpoint of the account has recovered. Sent when an attempt to the other endpoint has succeeded after `endpoint.failing` was sent. Goes to each webhook endpoint that subscribes to `endpoint.recovered`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["endpointRecovered"];
             delete?: never;
@@ -6408,7 +6409,7 @@ export interface components {
             put?: never;
             /**
              * Delivery Exhausted
-             * @description Tells an endpoint about another endpoint of the account. Sent when deliveries to the other endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             * @description Tells an endpoint that deliveries to another endpoint of the account are exhausted. Sent when deliveries to the other endpoint have failed their last retry. Goes to each webhook endpoint that subscribes to `delivery.exhausted`. Sent at most once an hour about the same endpoint. Not part of the event log. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
              */
             post: operations["deliveryExhausted"];
             delete?: never;

@@ -153,7 +153,7 @@ export const FORMATS: Record<string, Format> = {
   },
   'local-date-time': {
     isValid: (text, timeZone) => parseLocalInstant(text, timeZone) !== undefined,
-    message: `is not a valid date and time. Use the format dd/mm/yyyy hh:mm, with a year from ${FIRST_YEAR} to ${LAST_YEAR}. The day must exist, and the clocks must not skip the time.`,
+    message: `is not a valid date and time. Use the format dd/mm/yyyy hh:mm, with a year from ${FIRST_YEAR} to ${LAST_YEAR}. The date must exist, and the time must not be in the hour that is skipped when the clocks go forward.`,
     schema: { pattern: '^[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}$' },
   },
 }

@@ -10,7 +10,7 @@ import { clientConfig, type DatabaseConfig, type DatabaseServer, databaseServer 
 
 /**
  * One step of a schema. Its name begins with its number and never changes after a release. `migrate` refuses
- * a migrated database that lacks the first step.
+ * a database that has recorded some steps, but not the first one.
  */
 export interface Migration {
   name: string

@@ -29,8 +29,8 @@ export const listFailedChecks = async (checks: HealthCheck[], { signal }: Lifecy
 
 /**
  * Serves /healthz, /readyz (503 with the names of failed checks) and /metrics on a separate port. Call it
- * before the servers of requests start. The health server then stops after them, so that their drain can be
- * watched.
+ * before you start the servers that handle requests. The health server then stops after those servers, so
+ * that their drain can be watched.
  */
 export const startHealthServer = async (options: {
   host: string

@@ -93,8 +93,9 @@ export const createLoops = (logger: Logger) => {
     /**
      * Repeats `work` until the loops are stopped. After a round that returns true, the next round starts at
      * once. After a round that returns 'pause' or fails, the next round starts after `pauseMs`. After each
-     * round that returns false, the pause doubles, up to `idleMs` (default 10 s), but never beyond about a
-     * minute. If `pauses` is a number, all pauses last this number of milliseconds.
+     * round that returns false, the pause doubles until it reaches `idleMs` (default 10 s). An `idleMs` of
+     * more than about a minute counts as about a minute. If `pauses` is a number, all pauses last this number
+     * of milliseconds.
      *
      * Returns the function to call after new work for the loop was committed. That function starts a round at
      * once, but not within `pauseMs` of the previous round. If a crash prevents the call, the next round

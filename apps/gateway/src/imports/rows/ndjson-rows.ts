@@ -39,7 +39,10 @@ async function* readLines(bytes: Readable, position: number): AsyncGenerator<{ l
   if (!isBlank(rest)) yield { line: rest, end: end + rest.length }
 }
 
-/** Lists the unknown keys of a line. Includes the unknown keys in `customer`, which an exported lead has. */
+/**
+ * Lists the unknown keys of a line. An exported lead has an object `customer`. Its unknown keys are listed
+ * too, as `customer.<key>`.
+ */
 const listUnknownKeys = ({ customer, ...fields }: Record<string, unknown>): string[] => {
   const unknown = (object: object) => Object.keys(object).filter((key) => !FIELDS.includes(key))
   if (customer === undefined) return unknown(fields)

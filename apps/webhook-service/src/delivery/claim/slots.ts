@@ -17,8 +17,9 @@ const SHARE = 1 / 4
 const FAILING_SHARE = 1 / 4
 /**
  * Limits for the number of slow attempts in flight, counted over all endpoints. Each pace has its own limit,
- * as a multiple of the number of slots. While the number has reached the limit of a pace, no attempt starts
- * at endpoints of this pace. The pace of an endpoint is unknown until its first attempt has ended or is slow.
+ * as a multiple of the number of slots. While as many slow attempts are in flight as the limit of a pace
+ * allows, no attempt starts at endpoints of this pace. The pace of an endpoint is unknown until its first
+ * attempt has ended or is slow.
  */
 const SLOW_PER_SLOT = { quick: Number.POSITIVE_INFINITY, unknown: 8, slow: 4 }
 

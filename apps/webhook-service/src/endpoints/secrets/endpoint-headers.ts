@@ -4,7 +4,7 @@ import { lockSecrets, saveSecrets } from './store-secrets'
 
 /**
  * Returns the values of headers by name. A header without a value gets its value from `known`, whose names
- * may differ in case. Throws `invalid` if a header has no value, or is listed twice.
+ * may differ in case. Throws `invalid` if `known` has no value for it either, or if a header is listed twice.
  */
 export const mergeHeaders = (
   headers: EndpointHeader[],

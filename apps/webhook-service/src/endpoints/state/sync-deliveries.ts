@@ -41,8 +41,9 @@ export const resetFailures = async (tx: OpenTransaction, endpointIds: number[]):
 
 /**
  * Marks endpoints so that their deliveries are updated. Also cancels their replays and resets their failures.
- * Must be called in each transaction that disables, enables or deletes endpoints, after the change. Waits
- * while a batch of their deliveries is being updated to the previous state.
+ * Must be called in each transaction that disables, enables or deletes endpoints, after the change. If
+ * another transaction is still updating a batch of their deliveries to the endpoints' old state, waits until
+ * it has ended.
  */
 export const markOutOfSync = async (tx: OpenTransaction, endpointIds: number[]): Promise<void> => {
   await mark(tx, endpointIds)
