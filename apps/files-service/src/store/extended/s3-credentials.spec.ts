@@ -2,7 +2,7 @@ import { createHash, createSign, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -20,8 +20,8 @@ const closing: (() => unknown)[] = []
  * status.
  */
 const serve = async (answer: (request: IncomingMessage) => Promise<object | string | number>) => {
-  const server = createServer(async (request, response) => {
-    const body = await answer(request)
+  const server = createServer(async (incoming, response) => {
+    const body = await answer(incoming)
     response.statusCode = typeof body === 'number' ? body : 200
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   })
@@ -31,6 +31,18 @@ const serve = async (answer: (request: IncomingMessage) => Promise<object | stri
     server.closeAllConnections()
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/**
+ * Posts a form on a new connection. Returns the text of the response. MinIO could close an idle connection of
+ * `fetch` just as the form is sent.
+ */
+const postForm = async (url: URL, fields: Record<string, string>): Promise<string> => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  const sent = request(url, { method: 'POST', agent: false, headers })
+  sent.end(String(new URLSearchParams(fields)))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return String(await buffer(response))
 }
 
 const CLIENT = 'leadwire'
@@ -105,19 +117,12 @@ const NO_KEYS = { S3_ACCESS_KEY: undefined, S3_SECRET_KEY: undefined }
    * services.
    */
   const assumeRole = async (seconds: number) => {
-    const response = await fetch(minio.endpoint, {
-      method: 'POST',
-      // Uses a new connection for each renewal. MinIO could close an idle connection just as the next renewal
-      // is sent.
-      headers: { connection: 'close' },
-      body: new URLSearchParams({
-        Action: 'AssumeRoleWithWebIdentity',
-        Version: '2011-06-15',
-        RoleArn: ROLE,
-        WebIdentityToken: tokenFor(seconds),
-      }),
+    const text = await postForm(minio.endpoint, {
+      Action: 'AssumeRoleWithWebIdentity',
+      Version: '2011-06-15',
+      RoleArn: ROLE,
+      WebIdentityToken: tokenFor(seconds),
     })
-    const text = await response.text()
     const read = (name: string) => new RegExp(`<${name}>(.*)</${name}>`).exec(text)![1]!
     return {
       AccessKeyId: read('AccessKeyId'),
