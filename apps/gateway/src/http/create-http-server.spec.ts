@@ -108,6 +108,7 @@ test('a response that is not ready yet is waited for', async () => {
   const text = readText(socket)
   socket.write(request('poll'))
   await eventually(() => expect(responses).toHaveLength(1))
+  // Lets the stall limit of the server pass while the response is not ready.
   await new Promise((resolve) => setTimeout(resolve, WRITE_STALL_MS * 2))
   responses[0]!.end('late')
   await eventually(() => expect(text()).toContain('late'))

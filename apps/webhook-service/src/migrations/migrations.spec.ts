@@ -3,7 +3,7 @@ import { createDatabase } from '@leadwire/test-kit'
 import { Client } from 'pg'
 import { migrations } from '.'
 
-// The first steps of development versions.
+// Each row has the first steps of a development version.
 test.each([
   [['001-create-schema', '002-rotate-and-retry']],
   [['001-first-schema', '002-notifications']],

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readCommandLine } from '../process/identity'
 import { poll } from '../process/poll'
-import { signal } from '../process/signal'
+import { sendSignal } from '../process/send-signal'
 
 /**
  * Returns options that put the path of the data folder into a server's command line, where a later start
@@ -24,7 +24,7 @@ export async function clearStaleServer(dataDirectory: string): Promise<void> {
   if (running === undefined) return
   if (!running.includes(`${renderCommandLineMark(dataDirectory).join(' ')} `))
     return rm(path, { force: true })
-  signal(pid, 'SIGINT')
+  sendSignal(pid, 'SIGINT')
   await poll(async () => (await readCommandLine(pid)) === undefined, {
     what: `the PostgreSQL server of an earlier start (pid ${pid}) to stop`,
     timeoutMs: 15_000,

@@ -1,7 +1,7 @@
 import { readStartTime } from '../process/identity'
 import { poll } from '../process/poll'
 import { readJson, writeJson } from '../process/replace-file'
-import { signal } from '../process/signal'
+import { sendSignal } from '../process/send-signal'
 
 type Started = { name: string; pid: number; start: string }
 
@@ -33,9 +33,9 @@ async function isStillRunning({ pid, start }: Started): Promise<boolean> {
 async function stopOne(process_: Started): Promise<void> {
   const { name, pid } = process_
   const gone = async () => !(await isStillRunning(process_))
-  signal(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM')
+  sendSignal(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM')
   await poll(gone, { what: `${name} to stop`, timeoutMs: 12_000 }).catch(async () => {
-    signal(-pid, 'SIGKILL')
+    sendSignal(-pid, 'SIGKILL')
     await poll(gone, { what: `${name} (pid ${pid}) of an earlier start to stop`, timeoutMs: 5000 })
   })
 }
