@@ -32,6 +32,7 @@ export {
 } from './lead-records'
 export * from './lead-values'
 export * from './postcode'
+export * from './roles'
 export { buildExampleRecord, type Field, listFields } from './schema-fields'
 export * from './scopes'
 export * from './streams'
