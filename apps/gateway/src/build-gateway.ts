@@ -15,6 +15,8 @@ import { createRateLimits } from './admission/rate-limits'
 import { setDeadlines } from './api/call-limits'
 import type { Dependencies } from './api/operation'
 import { createAuthenticate, createTokenVerifier } from './auth/authenticate'
+import { createCookies } from './auth/cookies'
+import { createFindSender } from './auth/own-pages'
 import { GRACE_MS } from './body/collect-body'
 import { readBodies } from './body/parse-body'
 import { acceptMultipart, readMultipart } from './body/read-multipart'
@@ -81,7 +83,10 @@ import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback 
 import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
-import { createUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
+import { retrieveMe } from './sign-in/me'
+import { createSession, endMySession, endUserSessions, listMySessions, listUserSessions } from './sign-in/sessions'
+import { requestSignInLink } from './sign-in/sign-in-links'
+import { createUser, inviteUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
 
 export interface GatewayOptions {
   config: GatewayConfig
@@ -178,10 +183,16 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   continueWhenChecked(app)
   serveOpenApi(app, findConfiguredAddress(config))
 
+  const configuredAddress = findConfiguredAddress(config)
+  const cookies = createCookies(configuredAddress)
+  const findSender = createFindSender(configuredAddress, findAddress)
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
   const dependencies: Dependencies = {
     clients,
-    ...createAuthenticate(app, verifyToken, limits),
+    ...createAuthenticate(app, verifyToken, limits, { cookies, findSender }),
+    cookies,
+    findSender,
+    countSignIn: limits.countSignIn,
     verifyToken,
     wrongTokens: limits.wrongTokens,
     countCapture: limits.countCapture,
@@ -193,7 +204,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     importMaxBytes: config.IMPORT_MAX_BYTES,
     webhookSources: config.WEBHOOK_SOURCE_ADDRESSES,
     wakeImports: options.wakeImports ?? (() => undefined),
-    configuredAddress: findConfiguredAddress(config),
+    configuredAddress,
     findAddress,
     timeZone: config.TIME_ZONE,
     draining: lifecycle.signal,
@@ -261,12 +272,20 @@ const OPERATIONS = {
   retrieveUser,
   updateUser,
   removeUser,
+  inviteUser,
+  listUserSessions,
+  endUserSessions,
   createUserCalendar,
   revokeUserCalendar,
   listTokens,
   createToken,
   revokeToken,
   retrieveOwnToken,
+  requestSignInLink,
+  createSession,
+  retrieveMe,
+  listMySessions,
+  endMySession,
   listWebhookEndpoints,
   createWebhookEndpoint,
   retrieveWebhookEndpoint,

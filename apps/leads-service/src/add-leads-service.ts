@@ -19,7 +19,6 @@ import {
   type GrpcServer,
   type RunInTurn,
   readActor,
-  type Sealer,
 } from '@leadwire/service-kit'
 import type { CallContext } from 'nice-grpc'
 import * as accounts from './accounts/accounts'
@@ -63,6 +62,8 @@ import { type RetryDeps, retryRefusedEvents } from './outbox/retry-refused-event
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
+import { endSessions, listSessions, openSignInLink } from './sign-in/sessions'
+import { createSignInLink, sendSignInLinks } from './sign-in/sign-in-links'
 import { revokeToken } from './tokens/revoke-token'
 import { createToken, findOrigin, listTokens, openPortalLink, verifyTokens } from './tokens/tokens'
 import * as users from './users/users'
@@ -72,7 +73,6 @@ type Deps = Omit<Dependencies, 'actor'> &
   ReconcileDeps &
   RetryDeps & {
     draining: AbortSignal
-    sealer: Sealer
     wakeErasures?: () => void
   }
 
@@ -103,7 +103,7 @@ const LEAD_BATCHES_AT_ONCE = 2
  * runs only once for each idempotency key. `response` is the codec of the saved responses.
  */
 const perCall =
-  <Deps extends Omit<Dependencies, 'actor'> & { sealer: Sealer }, Request, Response>(
+  <Deps extends Omit<Dependencies, 'actor'>, Request, Response>(
     deps: Deps,
     operation: (deps: Deps & Dependencies, request: Request) => Promise<Response>,
     response?: Codec<Response>,
@@ -172,6 +172,7 @@ export const addLeadsService = (
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
     ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
+    ...perCalls(deps, { createSignInLink, sendSignInLinks, openSignInLink, listSessions, endSessions }),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),

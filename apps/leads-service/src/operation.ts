@@ -1,4 +1,5 @@
 import type * as contracts from '@leadwire/contracts'
+import type { Sealer } from '@leadwire/service-kit'
 import type { IndexDeps } from './jobs/search/index-leads'
 import type { JsonSettings } from './leads/read/lead-response'
 import type { Quotas } from './quotas/require-room'
@@ -8,6 +9,7 @@ export interface Dependencies extends IndexDeps, JsonSettings {
   actor: contracts.Actor | undefined
   backupRetentionDays: number | undefined
   quotas: Quotas
+  sealer: Sealer
   webhooks: Pick<contracts.WebhooksServiceClient, 'listEventReceivers'>
 }
 

@@ -77,6 +77,17 @@ export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api =
   return { url: url.replace(/\/+$/, ''), token }
 }
 
+/**
+ * Finds the address of the console: below `url` or LEADWIRE_URL, or else below the address of the stack that
+ * `npm start` runs. Throws an error that says what to do.
+ */
+export const findConsoleUrl = (env: NodeJS.ProcessEnv, givenUrl?: string): string => {
+  const url =
+    givenUrl || env['LEADWIRE_URL'] || readDevFile(env, 'give --url (LEADWIRE_URL)', (found) => found.base_url)
+  if (!isWebUrl(url)) throw new Error(`--url (LEADWIRE_URL) must be an http or https address, not ${url}.`)
+  return `${url.replace(/\/+$/, '')}/console`
+}
+
 interface DevFile {
   base_url: string
   token: string

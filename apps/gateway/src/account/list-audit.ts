@@ -3,7 +3,7 @@ import { describe, splitPlace } from '@leadwire/requests'
 import { AUDIT_LIMIT } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { listOperation } from '../api/list-operation'
-import { described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
+import { Actor, described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
 
 const Change = named('AuditChange', {
   from: Type.Unknown({ description: 'The previous value. null if the field was empty.', examples: [true] }),
@@ -20,23 +20,47 @@ const AuditRecord = described('AuditEntry', 'One action in the audit log of the 
   at: timestamp('When the action took place.'),
   action: Type.String(describe('The type of the target, a dot, and the action.', 'webhook_endpoint.updated')),
   target: Target,
+  actor: orNull(
+    Actor,
+    'The user or the token that took the action. null if an operator used the command line, or if the service acted automatically.',
+  ),
   token: orNull(
     TokenName,
-    'The token that was used. null if an operator used the command line, or if the service acted automatically.',
+    'The token that was used. null if a user took the action, if an operator used the command line, or if the service acted automatically.',
   ),
   request_id: requestIdOfChange,
   changes: Type.Record(Type.String(), Change, {
-    description: 'Changed fields by name. Secrets are never included.',
+    description:
+      'Changed fields by name. Secrets are never included. For the name and the email address of a user, `from` and `to` are always null.',
     examples: [{ enabled: { from: true, to: false } }],
   }),
 })
 
-const auditJson = (entry: AuditEntry): string => {
-  const { id, at, action, tokenId, tokenName } = entry
+type Names = Record<number, string>
+
+/** Returns the user or the token that took the action. A token beside a user is the user's session. */
+const findActor = ({ userId, tokenId, tokenName }: AuditEntry, userNames: Names) => {
+  if (userId !== undefined) return { type: 'user', id: userId, name: userNames[userId] ?? '' }
+  return tokenId === undefined ? null : { type: 'token', id: tokenId, name: tokenName }
+}
+
+const PERSONAL = ['name', 'email']
+
+/** Hides the names and e-mail addresses of users, which earlier releases stored in the audit log. */
+const renderChanges = ({ targetType, changes }: AuditEntry): string => {
+  if (targetType !== 'user') return changes
+  const parsed: Record<string, object> = JSON.parse(changes)
+  for (const field of PERSONAL) if (field in parsed) parsed[field] = { from: null, to: null }
+  return JSON.stringify(parsed)
+}
+
+const renderEntry = (entry: AuditEntry, userNames: Names): string => {
+  const { id, at, action } = entry
   const target = { type: entry.targetType, id: entry.targetId }
-  const token = tokenId === undefined ? null : { id: tokenId, name: tokenName }
-  const json = JSON.stringify({ id, at, action, target, token, request_id: entry.requestId ?? null })
-  return `${json.slice(0, -1)},"changes":${entry.changes}}`
+  const actor = findActor(entry, userNames)
+  const token = actor?.type === 'token' ? { id: actor.id, name: actor.name } : null
+  const json = JSON.stringify({ id, at, action, target, actor, token, request_id: entry.requestId ?? null })
+  return `${json.slice(0, -1)},"changes":${renderChanges(entry)}}`
 }
 
 const parsePosition = (place: string): AuditPosition => {
@@ -62,6 +86,9 @@ export const listAudit = listOperation({
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)
     const last = entries.length > AUDIT_LIMIT ? shown.at(-1) : undefined
-    return { items: `[${shown.map(auditJson).join()}]`, nextBefore: last && `${last.at}_${last.id}` }
+    const userIds = [...new Set(shown.flatMap(({ userId }) => userId ?? []))]
+    const { names } = await clients.accounts.findUserNames({ accountId, userIds }, limits)
+    const items = `[${shown.map((entry) => renderEntry(entry, names)).join()}]`
+    return { items, nextBefore: last && `${last.at}_${last.id}` }
   },
 })

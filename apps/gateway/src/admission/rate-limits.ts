@@ -144,6 +144,9 @@ const createLimiter = (app: FastifyInstance, limiter: Limiter): CountRequest => 
   }
 }
 
+/** How many sign-in links an IP address may request from this copy. */
+const SIGN_IN_RATE: RateLimit = { requests: 20, windowMs: 600_000 }
+
 /** Makes the limits from the operator's settings. */
 export const createRateLimits = (
   app: FastifyInstance,
@@ -160,6 +163,8 @@ export const createRateLimits = (
     countCapture: createLimiter(app, { name: 'capture', countedBy: 'address', ...CAPTURE_RATE }),
     /** Counts a preflight, separately from the request that the page sends after the preflight. */
     countPreflight: createLimiter(app, { name: 'capture', countedBy: 'address', ...CAPTURE_RATE }),
+    /** Counts a request for a sign-in link. leads-service also limits the links of each user. */
+    countSignIn: createLimiter(app, { name: 'sign-in', countedBy: 'address', ...SIGN_IN_RATE }),
     wrongTokens: createWrongTokenLimit(WRONG_TOKEN_RATE, now),
   }
 }

@@ -120,7 +120,12 @@ export const createCallLimits = (reply: FastifyReply, idempotency?: Idempotency)
   let signal: AbortSignal | undefined
   return {
     deadline,
-    actor: principal && { tokenId: principal.tokenId, tokenName: principal.name, requestId: id },
+    actor: principal && {
+      tokenId: principal.tokenId,
+      tokenName: principal.name,
+      userId: principal.userId,
+      requestId: id,
+    },
     idempotency,
     onReplayed: () => markReplayed(reply),
     isGone: () => reply.raw.destroyed,

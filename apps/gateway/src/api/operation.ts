@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { isUuid, type PORTAL_LINK, type Scope } from '@leadwire/contracts'
+import { isUuid, type PORTAL_LINK, type SIGN_IN_LINK, type Scope } from '@leadwire/contracts'
 import type { Body, Checked, CreateCheck, ListErrors } from '@leadwire/requests'
 import { type CallLimits, type Logger, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
@@ -13,6 +13,8 @@ import type {
 import { type Admission, UNARY_CALL_COST } from '../admission/admission'
 import type { CountRequest, RateLimits } from '../admission/rate-limits'
 import { type Authenticate, type Recheck, seesEndpoint, type TokenVerifier } from '../auth/authenticate'
+import type { Cookies } from '../auth/cookies'
+import type { FindSender } from '../auth/own-pages'
 import { countBodyBytes, readBody } from '../body/parse-body'
 import { readQuery } from '../body/query'
 import type { ReceiveUpload } from '../body/receive-upload'
@@ -29,6 +31,10 @@ export interface Dependencies {
   authenticate: Authenticate
   recheck: Recheck
   countCapture: CountRequest
+  /** Counts a request for a sign-in link. */
+  countSignIn: CountRequest
+  cookies: Cookies
+  findSender: FindSender
   /** The maximum number of leads that a publishable token creates in a day. */
   captureDaily: number
   captureDailyBytes: number
@@ -96,7 +102,7 @@ interface Operation<Schema extends TObject>
   /** For example `GET /leads/:reference`. */
   route: `${Method} /${string}`
   /** A token needs one of these scopes. Default: see `listScopes`. null: the operation needs no token. */
-  scope?: Scope | typeof PORTAL_LINK | readonly Scope[] | null
+  scope?: Scope | typeof PORTAL_LINK | typeof SIGN_IN_LINK | readonly Scope[] | null
   /**
    * Whether a token that is restricted to one endpoint may call the operation. The default is true if the
    * path starts with `/manage/webhook-endpoints/:id`, otherwise false.
@@ -282,7 +288,7 @@ export const operation =
     )
     const parameters = description.query && Object.keys(description.query['properties'])
     // The lead API ignores unknown query parameters.
-    const refusesQuery = /^\/(manage|token)\b/.test(url)
+    const refusesQuery = /^\/(manage|token|me|sessions|sign-in-links)\b/.test(url)
     const takesNoParameters = !parameters && refusesQuery
     const params = description.params ?? findParams(url)
 

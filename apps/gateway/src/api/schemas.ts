@@ -1,4 +1,4 @@
-import { describe, optional, partial } from '@leadwire/requests'
+import { describe, enumeration, optional, partial } from '@leadwire/requests'
 import { PROBLEMS_PATH } from '@leadwire/service-kit'
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
@@ -21,6 +21,13 @@ export const fileField = (description: string) =>
 export const TokenName = named('TokenName', {
   id: Type.Integer({ examples: [1] }),
   name: Type.String({ examples: ['CRM'] }),
+})
+
+/** The user or the token that made a change. */
+export const Actor = named('Actor', {
+  type: enumeration(['user', 'token'], undefined, 'user'),
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Grace Hopper'] }),
 })
 
 export const timestamp = (description: string) =>

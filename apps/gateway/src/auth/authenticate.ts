@@ -1,11 +1,14 @@
 /*
- * Bearer-token authentication (RFC 6750; the lead API, section Authentication). A request passes these steps:
+ * Authentication by a bearer token (RFC 6750; the lead API, section Authentication), or by the session of a
+ * person who has signed in. A session is a token, too: its secret is in a cookie, which counts only if there is
+ * no Authorization header. A request passes these steps:
  *
  * 1. A request is refused if its IP address has sent too many wrong tokens. A request passes this step anyway
  *    if its token was valid when this copy last verified the token.
  * 2. leads-service verifies the token. The result is reused for 500 ms (`createTokenVerifier`).
- * 3. The token must be valid, and its account must not be suspended. The token needs a scope of the route. A
- *    token that is restricted to one endpoint also needs a route that accepts such tokens.
+ * 3. The token must be valid, and its account must not be suspended. A session must be used by a page of this
+ *    API (`own-pages.ts`). The token needs a scope of the route. A token that is restricted to one endpoint also
+ *    needs a route that accepts such tokens.
  * 4. A page that uses a publishable token must have one of the token's origins. The code checks the origin
  *    before step 3 and then sets the CORS headers, so that the page can read a refusal by step 3. If both
  *    steps refuse the request, the response reports step 3.
@@ -18,6 +21,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandle
 import { LRUCache } from 'lru-cache'
 import type { RateLimits } from '../admission/rate-limits'
 import { ProblemError } from '../http/problem'
+import type { Cookies } from './cookies'
+import { type FindSender, mayUseSession } from './own-pages'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -178,6 +183,11 @@ const refuseAuthorization = (header: string | undefined): ProblemError => {
   return refuse(`The scheme of the Authorization header must be Bearer. ${SEND}`)
 }
 
+const refuseSession = () =>
+  new ProblemError('unauthenticated', 'The session has ended. Sign in again.', {
+    'www-authenticate': 'Bearer error="invalid_token"',
+  })
+
 const lacksScope = ([scope = '', ...others]: readonly string[]) =>
   new ProblemError('forbidden', `The token lacks the scope ${[scope, ...others].join(' or ')}.`, {
     'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"`,
@@ -200,16 +210,23 @@ export type Authenticate = (access: Access) => onRequestHookHandler
 export type Recheck = (request: FastifyRequest, access: Access) => Promise<void>
 
 /**
- * Makes the hook that authenticates the requests of a route, and the function that verifies a token again.
+ * Makes the hook that authenticates the requests of a route, and the function that verifies a token again. A
+ * token of any kind in the cookie would work as a session, but only sessions are ever put there.
  */
 export const createAuthenticate = (
   app: FastifyInstance,
   verifyToken: TokenVerifier,
   { countRequest, countCapture, wrongTokens }: RateLimits,
+  { cookies, findSender }: { cookies: Cookies; findSender: FindSender },
 ): { authenticate: Authenticate; recheck: Recheck } => {
   app.decorateRequest('principal', null as unknown as Principal)
   app.decorateRequest('tokenId', undefined)
-  const findToken = ({ headers }: FastifyRequest) => BEARER.exec(headers.authorization ?? '')?.[1]
+  const hasSessionCookie = (request: FastifyRequest) =>
+    request.headers.authorization === undefined && cookies.read(request, 'session') !== undefined
+  const findToken = (request: FastifyRequest) => {
+    const { authorization } = request.headers
+    return authorization === undefined ? cookies.read(request, 'session') : BEARER.exec(authorization)?.[1]
+  }
 
   const refuseAddress = (request: FastifyRequest): ProblemError | undefined => {
     const refusal = wrongTokens.refuse(request)
@@ -225,8 +242,13 @@ export const createAuthenticate = (
   const authorize = (request: FastifyRequest, verified: Verified, access: Access) => {
     if (!verified) {
       if (findToken(request) !== undefined) wrongTokens.count(request)
-      return refuseAuthorization(request.headers.authorization)
+      return hasSessionCookie(request) ? refuseSession() : refuseAuthorization(request.headers.authorization)
     }
+    if (hasSessionCookie(request) && !mayUseSession(request, findSender(request)))
+      return new ProblemError(
+        'forbidden',
+        'A session works only for requests from the pages of this API. Programs must send a bearer token.',
+      )
     request.tokenId = verified.tokenId
     if (verified.suspended)
       return new ProblemError('account-suspended', 'The account is suspended. Contact the operator.')

@@ -26,7 +26,9 @@ export const createPortalLink = operation({
     const { configuredAddress } = dependencies
     const now = request.principal.databaseNow()
     const endpointId = pathId()
-    if ((request.principal.expiresAtMs ?? Number.POSITIVE_INFINITY) < now + LINK_MS + SESSION_MS)
+    const { userId, expiresAtMs = Number.POSITIVE_INFINITY } = request.principal
+    // The session of a user expires, but the user may sign in again.
+    if (userId === undefined && expiresAtMs < now + LINK_MS + SESSION_MS)
       throw new ProblemError(
         'forbidden',
         'A token that expires within 9 hours cannot create a link. Use another token.',

@@ -65,7 +65,7 @@ const CHANGED_FIELDS = ['status', 'value', 'user', 'appointment', 'callback', 'd
 
 export const FieldChange = described(
   'LeadFieldChange',
-  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the `email` of the user at that time, or null for no user. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null.',
+  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null.',
   {
     field: Type.Unsafe({
       ...enumeration(CHANGED_FIELDS, undefined, 'status'),
@@ -86,7 +86,8 @@ export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a l
     'When the change took place. Equals `updated_at` of the lead at that time, unless only an appointment or a callback was changed.',
   ),
   action: enumeration(['created', 'updated', 'erased'], undefined, 'updated'),
-  token: orNull(TokenName, 'The token that made the change. null if no token is recorded.'),
+  actor: orNull(Actor, 'The user or the token that made the change. null if neither is recorded.'),
+  token: orNull(TokenName, 'The token that made the change. null if a user made it, or if no token is recorded.'),
   request_id: requestIdOfChange,
   changes: Type.Array(FieldChange, {
     description:

@@ -24,6 +24,7 @@ const TAGS = [
   { name: 'Attachments', description: 'Attach files to a lead and download them.' },
   { name: 'Capture', description: 'Create leads from website forms with a publishable token.' },
   { name: 'Management', description: 'Manage visitor leads, images, users and tokens.' },
+  { name: 'Sign-in', description: 'People sign in to the console.' },
   { name: 'Privacy', description: 'Export and erase personal data.' },
   { name: 'Webhooks', description: 'Manage webhook endpoints and their deliveries.' },
   { name: 'Events', description: 'The webhooks that endpoints receive.' },

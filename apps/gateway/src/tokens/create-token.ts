@@ -48,7 +48,9 @@ const listExcessErrors = (fields: UncheckedFields, principal: VerifiedToken): Fi
     errors['scopes'] = [
       `The new token cannot have the scopes ${wider.join(', ')}, because this token lacks them.`,
     ]
-  const latestMs = principal.expiresAtMs ?? Number.POSITIVE_INFINITY
+  // A session expires, but its user may sign in again. The user's tokens may therefore live longer.
+  const lastsUntilMs = principal.userId === undefined ? principal.expiresAtMs : undefined
+  const latestMs = lastsUntilMs ?? Number.POSITIVE_INFINITY
   const expiresMs = typeof given === 'string' ? (instantMs(given) ?? latestMs) : Number.POSITIVE_INFINITY
   if (expiresMs > latestMs) {
     const latest = new Date(latestMs).toISOString()

@@ -1,5 +1,6 @@
 import { type Actor, snakeCase } from '@leadwire/contracts'
 import {
+  type Changes,
   differences,
   type OpenTransaction,
   recordAudit,
@@ -49,6 +50,8 @@ export const managedRecords = <Message extends { id: number }, What extends stri
   type: { fromPartial(fields: object): Message },
   table: string,
   what: What,
+  /** The audit log shows only that these fields have changed, because they may be erased later. */
+  personal: (keyof Message & string)[] = [],
 ) => {
   /** The ids of the account and of the record. If the record is an account, only `accountId` is used. */
   type Ids = Record<'accountId' | `${What}Id`, number>
@@ -58,6 +61,12 @@ export const managedRecords = <Message extends { id: number }, What extends stri
   const where = isAccount ? 'id = $1' : 'account_id = $1 AND id = $2'
   const shown = (message: Message, fields: Change<Message>['logged']) =>
     Object.fromEntries(fields.map((field) => [snakeCase(field), message[field]]))
+
+  const compare = (before: Record<string, unknown>, after: Record<string, unknown>): Changes => {
+    const changes = differences(before, after)
+    for (const field of personal.map(snakeCase)) if (field in changes) changes[field] = { from: null, to: null }
+    return changes
+  }
 
   const retrieve = async (db: Transaction, ids: Ids, lock = ''): Promise<Message> => {
     const text = `SELECT ${columns} FROM ${table} WHERE ${where} ${lock}`
@@ -76,7 +85,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
       const keys = names.map((name) => ids[name])
       const text = `UPDATE ${table} SET ${set} WHERE ${where} RETURNING ${columns}`
       const [after] = await query(tx, { text, values: [...keys, ...values] })
-      const changes = differences(shown(before, logged), shown(after!, logged))
+      const changes = compare(shown(before, logged), shown(after!, logged))
       if (Object.keys(changes).length > 0)
         recordAudit(tx, actor, { accountId: keys[0]!, action, targetId: keys.at(-1)!, changes })
       return after!
@@ -117,7 +126,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
       const [made] = await query(tx, { text, values: Object.values(row) })
       const { id } = made!
       const target = { accountId: row.account_id ?? id, targetId: id }
-      const changes = differences({}, shown(made!, logged))
+      const changes = compare({}, shown(made!, logged))
       recordAudit(tx, actor, { ...target, action: `${what}.created`, changes })
       return made!
     },

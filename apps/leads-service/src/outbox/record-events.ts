@@ -14,8 +14,8 @@ export interface OutboxEvent {
   accountId: number
   type: EventType | 'notification.requested'
   payload: Uint8Array
-  /** The lead that the event is about. */
-  leadReference: string
+  /** The lead that the event is about. null for an e-mail that is not about a lead. */
+  leadReference: string | null
   /** The trace that the event is part of. null if traces are not collected. */
   traceparent: string | null | undefined
 }

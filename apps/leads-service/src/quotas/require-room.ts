@@ -2,7 +2,7 @@ import { type OpenTransaction, ServiceError, statement } from '@leadwire/service
 
 /** The maximum numbers of tokens, users and images that an account may have. */
 export interface Quotas {
-  /** Expired and revoked tokens do not count. */
+  /** Expired and revoked tokens do not count, nor do sessions and sign-in links. */
   tokens: number
   /** Removed users do not count. */
   users: number
@@ -12,7 +12,8 @@ export interface Quotas {
 /** The first key of the advisory locks on quotas. No other advisory lock of the database has two keys. */
 const QUOTA_LOCKS = 1_364_546_369
 
-const lockQuotas = statement('lock-quotas')`
+/** Locks the quotas of an account until the transaction ends. A change of a user's role takes this lock, too. */
+export const lockQuotas = statement('lock-quotas')`
   SELECT pg_advisory_xact_lock(${QUOTA_LOCKS}, ($1::bigint % 2147483647)::int)`
 
 // Each statement stops counting at the quota, which is $2. `countTokens` has the same expression as the
@@ -21,6 +22,7 @@ const countTokens = statement<{ count: number }>('count-valid-tokens')`
   SELECT count(*)::int AS count FROM (
     SELECT FROM tokens
     WHERE account_id = $1 AND revoked_at IS NULL AND coalesce(expires_at, 'infinity') > statement_timestamp()
+      AND user_id IS NULL
     LIMIT $2
   ) AS counted`
 

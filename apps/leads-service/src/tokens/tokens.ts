@@ -22,7 +22,7 @@ import { type Creator, lockCreator } from './lock-creator'
 
 export const TOKENS = managedRecords(Token, 'tokens', 'token')
 
-export const newSecret = (kind: 'live' | 'test' | 'pub' | 'cal' | 'key') => {
+export const newSecret = (kind: 'live' | 'test' | 'pub' | 'cal' | 'key' | 'link' | 'session') => {
   const secret = `lw_${kind}_${randomBytes(32).toString('base64url')}`
   // A fast hash is enough, because 256 random bits cannot be guessed.
   return { secret, hash: createHash('sha256').update(secret).digest() }
@@ -92,9 +92,9 @@ export const findOrigin: Operation<'findOrigin'> = async ({ database }, { origin
   return { found: row!.found }
 }
 
-/** Lists the tokens of an account, including revoked tokens. */
+/** Lists the tokens of an account, including revoked tokens, without sessions and sign-in links. */
 export const listTokens: Operation<'listTokens'> = async ({ database }, request) => {
-  const { records, nextAfter } = await TOKENS.listPage(database, 'true', request)
+  const { records, nextAfter } = await TOKENS.listPage(database, 'user_id IS NULL', request)
   return { tokens: records, nextAfter }
 }
 
@@ -120,20 +120,27 @@ export const openPortalLink: Operation<'openPortalLink'> = async (deps, request)
 
 const AT_ONCE = 1000
 
-const DELETE_EXPIRED = `
+const deleteExpired = (restriction: string) => `
   DELETE FROM tokens WHERE id IN (
-    SELECT id FROM tokens WHERE endpoint_id IS NOT NULL AND expires_at < now() - interval '1 day'
+    SELECT id FROM tokens t WHERE ${restriction} AND expires_at < now() - interval '1 day'
+      AND NOT EXISTS (SELECT FROM idempotency_keys k WHERE k.token_id = t.id)
     ORDER BY expires_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
   RETURNING id`
 
 /**
- * Deletes a batch of tokens that are restricted to an endpoint and expired at least a day ago. The portal
- * creates many such tokens.
+ * Deletes tokens that expired at least a day ago and that are created in large numbers: sessions and sign-in
+ * links, and the tokens of the portal, which are restricted to an endpoint. A token stays as long as a saved
+ * response refers to it.
  */
 export const deleteExpiredTokens = async (db: Transaction): Promise<Pruned> => {
-  const rows = await db.query({ text: DELETE_EXPIRED })
-  return { rows: rows.length, more: rows.length === AT_ONCE }
+  const ofUsers = await db.query({ text: deleteExpired('user_id IS NOT NULL') })
+  const ofEndpoints = await db.query({ text: deleteExpired('endpoint_id IS NOT NULL') })
+  const most = Math.max(ofUsers.length, ofEndpoints.length)
+  return { rows: ofUsers.length + ofEndpoints.length, more: most === AT_ONCE }
 }
+
+/** SQL: whether the session `t` was used within 12 hours. A sign-in link has not been used yet. */
+export const IS_NOT_IDLE = `(t.last_used_at IS NULL OR t.last_used_at > clock_timestamp() - interval '12 hours')`
 
 // Writes last_used_at at most every ten seconds, and skips a row that another verification is writing.
 const verify = statement<VerifiedToken & { hash: Buffer }>('verify-tokens')`
@@ -141,6 +148,7 @@ const verify = statement<VerifiedToken & { hash: Buffer }>('verify-tokens')`
     SELECT t.*, a.suspended_at IS NOT NULL AS suspended FROM tokens t JOIN accounts a ON a.id = t.account_id
     WHERE t.hash = ANY ($1::bytea[]) AND t.revoked_at IS NULL
       AND (t.expires_at IS NULL OR t.expires_at > clock_timestamp())
+      AND (t.user_id IS NULL OR ${IS_NOT_IDLE})
   ), used AS (
     UPDATE tokens SET last_used_at = clock_timestamp()
     WHERE id IN (
@@ -150,12 +158,12 @@ const verify = statement<VerifiedToken & { hash: Buffer }>('verify-tokens')`
     )
   )
   SELECT hash, name, id AS "tokenId", account_id AS "accountId", scopes, test, suspended, endpoint_id AS "endpointId",
-    origins, return_url AS "returnUrl", honeypot, CASE WHEN origins <> '{}' THEN stamp_key END AS "stampKey",
+    user_id AS "userId", origins, return_url AS "returnUrl", honeypot, CASE WHEN origins <> '{}' THEN stamp_key END AS "stampKey",
     floor(extract(epoch FROM expires_at) * 1000)::float8 AS "expiresAtMs", expires_at AS "expiresAt",
     floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "verifiedAtMs"
   FROM found`
 
-/** Verifies tokens by their hashes. The result of an unknown, revoked or expired token is empty. */
+/** Verifies tokens by their hashes. The result of an unknown, revoked, expired or idle token is empty. */
 export const verifyTokens =
   ({ database }: { database: Transaction }, runInTurn: RunInTurn) =>
   async ({ hashes }: VerifyTokensRequest) => {

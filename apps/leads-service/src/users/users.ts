@@ -1,13 +1,22 @@
 import { emailForm, User } from '@leadwire/contracts'
-import { ServiceError, violatedConstraint, within } from '@leadwire/service-kit'
+import {
+  type OpenTransaction,
+  recordAudit,
+  ServiceError,
+  statement,
+  violatedConstraint,
+  within,
+} from '@leadwire/service-kit'
 import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
-import { requireRoom } from '../quotas/require-room'
+import { lockQuotas, requireRoom } from '../quotas/require-room'
+import { revokeSessions } from '../sign-in/sessions'
+import { NEEDS_ROLE, recordInvitation } from '../sign-in/sign-in-links'
 import { WITHOUT_CALENDAR } from '../tokens/end-calendars'
 import { lockCreator } from '../tokens/lock-creator'
 import { newSecret } from '../tokens/tokens'
 
-const USERS = managedRecords(User, 'users', 'user')
+const USERS = managedRecords(User, 'users', 'user', ['email', 'name'])
 
 const throwTaken = (error: unknown): never => {
   if (violatedConstraint(error) === 'users_email_once_per_account')
@@ -25,18 +34,30 @@ export const retrieveUser: Operation<'retrieveUser'> = async ({ database }, requ
   user: await USERS.retrieve(database, request),
 })
 
+const findNames = statement<{ id: number; name: string }>('find-user-names')`
+  SELECT id, name FROM users WHERE account_id = $1 AND id = ANY ($2::bigint[])`
+
+/** Finds the names of users, including removed users. */
+export const findUserNames: Operation<'findUserNames'> = async ({ database }, { accountId, userIds }) => {
+  const found = await findNames(database, accountId, userIds)
+  return { names: Object.fromEntries(found.map(({ id, name }) => [id, name])) }
+}
+
 /**
  * Creates a user. E-mail addresses are unique within an account, whatever the letter case or the spelling of
- * the domain. The e-mail address of a removed user can be used again.
+ * the domain. The e-mail address of a removed user can be used again. A user with a role gets an invitation.
  */
 export const createUser: Operation<'createUser'> = async (dependencies, request) => {
-  const { database, actor, quotas } = dependencies
-  const { accountId, email, name } = request
-  const row = { account_id: accountId, email: emailForm(email), name }
+  const { database, actor, quotas, sealer } = dependencies
+  const { accountId, email, name, role, consoleUrl } = request
+  const row = { account_id: accountId, email: emailForm(email), name, role }
   const user = await database
     .transaction(async (tx) => {
       await requireRoom(tx, accountId, 'users', quotas)
-      return USERS.insert(tx, actor, row, ['email', 'name'])
+      const created = await USERS.insert(tx, actor, row, ['email', 'name', 'role'])
+      if (role !== undefined && consoleUrl !== undefined)
+        await recordInvitation(tx, sealer, { accountId, user: created, consoleUrl })
+      return created
     })
     .catch(throwTaken)
   return { user }
@@ -46,34 +67,99 @@ const requirePresent = ({ removedAt }: User): void => {
   if (removedAt) throw ServiceError.invalid({ id: ['The user was removed and cannot be changed.'] })
 }
 
-export const updateUser: Operation<'updateUser'> = async (deps, request) => {
-  const { email, name } = request
-  const user = await USERS.change(deps, request, {
-    action: 'user.updated',
-    logged: ['email', 'name'],
-    set: 'email = coalesce($3, email), name = coalesce($4, name)',
-    values: [email === undefined ? null : emailForm(email), name ?? null],
-    check: requirePresent,
-  }).catch(throwTaken)
-  return { user }
+const findOtherAdmin = statement('find-other-admin')`
+  SELECT FROM users WHERE account_id = $1 AND id <> $2 AND removed_at IS NULL AND role = 'admin' LIMIT 1`
+
+/** Throws `invalid` if the user is the only admin of the account. */
+const requireOtherAdmin = async (
+  tx: OpenTransaction,
+  accountId: number,
+  { id, role }: User,
+  field: 'id' | 'role',
+): Promise<void> => {
+  if (role !== 'admin') return
+  if ((await findOtherAdmin(tx, accountId, id)).length > 0) return
+  throw ServiceError.invalid({
+    [field]: ['The user is the only admin of the account. Make another user an admin first.'],
+  })
 }
 
 /**
- * Removes a user permanently. Records that are assigned to the user keep the user's id. The removal and an
- * assignment in flight do not wait for each other, so the assignment may still succeed after the removal.
+ * Updates a user. A change of the role ends the user's sessions. A user who gets a first role also gets an
+ * invitation. The only admin keeps the role.
  */
-export const removeUser: Operation<'removeUser'> = USERS.changing({
-  action: 'user.removed',
-  logged: ['removedAt'],
-  set: `removed_at = coalesce(removed_at, clock_timestamp()), ${WITHOUT_CALENDAR}`,
-})
+export const updateUser: Operation<'updateUser'> = async ({ database, actor, sealer }, request) => {
+  const { accountId, email, name, role: given, consoleUrl } = request
+  const role = given === '' ? null : given
+  const user = await database
+    .transaction(async (tx) => {
+      // Serialises changes of roles, so that two admins cannot remove each other's role at the same time.
+      lockQuotas.send(tx, accountId)
+      let before: User | undefined
+      const after = await USERS.change({ database: within(tx), actor }, request, {
+        action: 'user.updated',
+        logged: ['email', 'name', 'role'],
+        set: 'email = coalesce($3, email), name = coalesce($4, name), role = CASE WHEN $5 THEN $6 ELSE role END',
+        values: [email === undefined ? null : emailForm(email), name ?? null, role !== undefined, role ?? null],
+        check: async (found) => {
+          requirePresent(found)
+          if (role !== undefined && role !== 'admin') await requireOtherAdmin(tx, accountId, found, 'role')
+          before = found
+        },
+      })
+      if (before!.role === after.role) return after
+      await revokeSessions(tx, { accountId, userId: after.id })
+      if (before!.role === undefined && consoleUrl !== undefined)
+        await recordInvitation(tx, sealer, { accountId, user: after, consoleUrl })
+      return after
+    })
+    .catch(throwTaken)
+  return { user }
+}
+
+/** Sends an invitation to a user who may sign in. */
+export const inviteUser: Operation<'inviteUser'> = ({ database, actor, sealer }, request) =>
+  database.transaction(async (tx) => {
+    const { accountId, userId, consoleUrl } = request
+    const user = await USERS.retrieve(tx, request, 'FOR NO KEY UPDATE')
+    requirePresent(user)
+    if (user.role === undefined) throw ServiceError.invalid({ id: [NEEDS_ROLE] })
+    await recordInvitation(tx, sealer, { accountId, user, consoleUrl })
+    recordAudit(tx, actor, { accountId, action: 'user.invited', targetId: userId })
+    return { user }
+  })
+
+/**
+ * Removes a user permanently, and ends the user's sessions. Records that are assigned to the user keep the
+ * user's id. The removal and an assignment in flight do not wait for each other, so the assignment may still
+ * succeed after the removal. The only admin cannot be removed. With `erase`, also replaces the name and the
+ * e-mail address, which appear nowhere else: history and audit log refer to users by id.
+ */
+export const removeUser: Operation<'removeUser'> = ({ database, actor }, request) =>
+  database.transaction(async (tx) => {
+    const { accountId, userId, erase } = request
+    lockQuotas.send(tx, accountId)
+    const user = await USERS.change({ database: within(tx), actor }, request, {
+      action: 'user.removed',
+      logged: ['removedAt'],
+      set: `removed_at = coalesce(removed_at, clock_timestamp()), ${WITHOUT_CALENDAR},
+        name = CASE WHEN $3 THEN 'A removed user' ELSE name END,
+        email = CASE WHEN $3 THEN 'user-' || id || '@removed.invalid' ELSE email END`,
+      values: [erase],
+      check: async (found) => {
+        if (!found.removedAt) await requireOtherAdmin(tx, accountId, found, 'id')
+      },
+    })
+    await revokeSessions(tx, { accountId, userId })
+    return { user }
+  })
 
 /**
  * Creates the secret of a user's calendar, which replaces the former secret. Only this response has the
  * secret, because only its hash is stored. The calendar expires when the token that created it expires. If
- * the token never expires, the calendar stays valid even after the token is revoked without `cascade`. This
- * adds no risk: creating a calendar needs the scope `manage`, and the holder of a `manage` token that never
- * expires could manage users permanently anyway.
+ * the token never expires, or is a session, the calendar stays valid even after the token is revoked without
+ * `cascade`. This adds no risk: creating a calendar needs the scope `manage`, and the holder of such a token
+ * could manage users permanently anyway.
  */
 export const createUserCalendar: Operation<'createUserCalendar'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { ROLES, type Role } from '@leadwire/contracts'
 import { partial, text } from '../validation/fields'
 
 const userFields = {
@@ -6,6 +7,16 @@ const userFields = {
   name: text(undefined, 'Grace Hopper'),
 }
 
-export const CreateUser = Type.Object(userFields, { title: 'CreateUserRequest' })
+const role = Type.Unsafe<Role | null>({
+  type: ['string', 'null'],
+  enum: [...ROLES, null],
+  description: 'What the user may do after signing in. null: the user may not sign in.',
+  examples: ['sales'],
+})
 
-export const UpdateUser = partial(userFields, { title: 'UpdateUserRequest' })
+export const CreateUser = Type.Object(
+  { ...userFields, role: Type.Optional(role) },
+  { title: 'CreateUserRequest' },
+)
+
+export const UpdateUser = partial({ ...userFields, role }, { title: 'UpdateUserRequest' })

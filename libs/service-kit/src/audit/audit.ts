@@ -4,8 +4,8 @@ import { isRefusedValue } from '../database/failure'
 import { statement } from '../database/statement'
 import { ServiceError } from '../errors/service-error'
 
-// The audit log of a service, in the service's database. Each entry records one change and the token that
-// made it.
+// The audit log of a service, in the service's database. Each entry records one change, and the token or
+// the user that made it.
 
 /**
  * The ids of entries are unique across services, so that the logs of all services can be merged in one order.
@@ -36,8 +36,9 @@ export const differences = (before: Record<string, unknown>, after: Record<strin
 
 // The table name includes its schema, because connections with another default schema write to the same log.
 const insert = statement('record-audit')`
-  INSERT INTO public.audit (account_id, action, target_type, target_id, token_id, token_name, request_id, changes)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+  INSERT INTO public.audit
+    (account_id, action, target_type, target_id, token_id, token_name, user_id, request_id, changes)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 /**
  * Records a change in the transaction that makes it. `changes` must never contain a secret or the text of a
@@ -56,7 +57,9 @@ export const recordAudit = (
 ): void => {
   const { accountId, action, targetId, changes = {} } = entry
   const [targetType] = action.split('.')
-  const by = [actor?.tokenId ?? null, actor?.tokenName ?? null, actor?.requestId ?? null]
+  // The name of a user is looked up when the log is read.
+  const tokenName = actor?.userId === undefined ? (actor?.tokenName ?? null) : null
+  const by = [actor?.tokenId ?? null, tokenName, actor?.userId ?? null, actor?.requestId ?? null]
   insert.send(tx, accountId, action, targetType, targetId, ...by, JSON.stringify(changes))
 }
 
@@ -73,7 +76,7 @@ export const SELECT_AUDIT = {
   setting: 'SET LOCAL enable_sort = off',
   select: `
   SELECT id, created_at AS at, action, target_type AS "targetType", target_id AS "targetId", token_id AS "tokenId",
-    token_name AS "tokenName", request_id AS "requestId", changes
+    token_name AS "tokenName", user_id AS "userId", request_id AS "requestId", changes
   FROM public.audit
   WHERE account_id = $1 AND (created_at, id) < ($2, $3)
   ORDER BY created_at DESC, id DESC LIMIT ${AUDIT_LIMIT + 1}`,

@@ -33,6 +33,12 @@ function renderMail(plans: ServicePlan[]): string {
     : `${url.protocol}//${url.host}`
 }
 
+/** Renders the address of the console, and the link that signs in. */
+function renderConsole(base: string, signInUrl: string | undefined): string[] {
+  if (signInUrl === undefined) return [`${base}/console`]
+  return [signInUrl, 'signs you in as the demo admin, once; with the token below, open ' + `${base}/console`]
+}
+
 /** Renders a label with one line for each value. */
 function renderSection(label: string, [first = '', ...rest]: string[]): string[] {
   return [`  ${label.padEnd(12)}${first}`, ...rest.map((line) => `${' '.repeat(14)}${line}`)]
@@ -40,7 +46,7 @@ function renderSection(label: string, [first = '', ...rest]: string[]): string[]
 
 /** Renders the quick start, which a new user needs to try the stack. */
 export function renderQuickStart(
-  { base, publicUrl, demo, plans, endpoints }: Running & { endpoints: RegisteredEndpoint[] },
+  { base, publicUrl, demo, signInUrl, plans, endpoints }: Running & { endpoints: RegisteredEndpoint[] },
   data: string,
 ): string {
   const copies = plans.filter((plan) => plan.base !== null && plan.base !== base)
@@ -62,7 +68,7 @@ export function renderQuickStart(
     ...renderSection('Public URL', [`${publicUrl}  (in events and links; set PUBLIC_URL to change it)`]),
     ...renderSection('Docs', [`${base}/docs  (OpenAPI: ${base}/openapi.json)`]),
     ...renderSection('Guides', [`${base}/docs/guides/first-lead`]),
-    ...renderSection('Console', [`${base}/console`]),
+    ...renderSection('Console', renderConsole(base, signInUrl)),
     ...renderSection('Health', [`${base}/readyz`]),
     ...renderSection('Token', [`${demo.token}  (for API, docs and console)`]),
     ...renderSection('Webhooks to', renderEndpoints(endpoints, demo, data)),

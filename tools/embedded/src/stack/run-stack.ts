@@ -9,7 +9,7 @@ import { stackTls } from '../tls/stack-tls'
 import { checkSettings } from './check-settings'
 import { createCrew } from './crew'
 import { lockServers, openDataDirectory } from './data-directory'
-import { ensureDemoAccount } from './demo-account'
+import { createDemoLink, ensureDemoAccount } from './demo-account'
 import { ensureDemoEndpoint, listEndpoints } from './demo-endpoint'
 import { buildDevFile, type Running } from './dev-file'
 import { recordProcesses, stopLeftovers } from './leftovers'
@@ -114,6 +114,11 @@ function nameStateFiles(data: string) {
   return { dev: file('dev.json'), demo: file('demo.json'), processes: file('processes.json') }
 }
 
+/** Returns whether only programs on this machine can reach a URL. */
+function isLoopback(url: string): boolean {
+  return /^(127\.\d+\.\d+\.\d+|localhost|\[::1\])$/.test(new URL(url).hostname)
+}
+
 /**
  * Stops leftovers of an earlier start, and checks that the port is free. Returns the lock over the servers'
  * data.
@@ -184,7 +189,12 @@ async function startAll(
   })
   const url = options.webhookUrl
   const complete = url === undefined ? demo : await ensureDemoEndpoint({ demo, path: files.demo, base, url })
-  return { base, publicUrl: findPublicUrl(env, options), demo: complete, plans, servers, tls: tls?.services }
+  const publicUrl = findPublicUrl(env, options)
+  const address = { grpc, tokens, tls: tls?.services }
+  const target = { demo: complete, path: files.demo, consoleUrl: `${base}/console` }
+  // The link signs anybody in who sees it, so it must work only on this machine.
+  const signInUrl = isLoopback(publicUrl) ? await createDemoLink(address, target) : undefined
+  return { base, publicUrl, demo: complete, signInUrl, plans, servers, tls: tls?.services }
 
   /**
    * Starts files-service after its store, and any other service at once. A service that is started before

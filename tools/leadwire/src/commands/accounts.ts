@@ -1,8 +1,9 @@
 import type { Account, AccountDeletion } from '@leadwire/contracts'
-import { CreateAccount } from '@leadwire/requests'
+import { CreateAccount, CreateUser } from '@leadwire/requests'
 import type { Command } from 'commander'
+import { findConsoleUrl } from '../connection'
 import { checkFields } from './check-fields'
-import { addAction, parseId } from './run'
+import { addAction, addUrlOption, parseId } from './run'
 
 const renderAccount = ({ id, name, apiKey, createdAt, suspendedAt }: Account) => ({
   id,
@@ -30,17 +31,32 @@ export const addAccounts = (program: Command): void => {
     .alias('account')
     .description('manage accounts: the businesses whose leads are stored')
 
-  addAction<{ name: string }>(
-    accounts
-      .command('create')
-      .description(
-        'create an account; prints its id, its API key and a first token, which is shown only once',
-      )
-      .requiredOption('--name <name>', 'the name of the account'),
-    async (connection, { name }) => {
+  addAction<{ name: string; adminEmail?: string; adminName?: string; url?: string }>(
+    addUrlOption(
+      accounts
+        .command('create')
+        .description(
+          'create an account; prints its id, its API key and a first token, which is shown only once',
+        )
+        .requiredOption('--name <name>', 'the name of the account')
+        .option('--admin-email <email>', 'invite a first user, with the role admin, by e-mail')
+        .option('--admin-name <name>', 'the full name of the first user', 'Admin'),
+    ),
+    async (connection, { name, adminEmail, adminName, url }) => {
       const fields = checkFields(CreateAccount, { name })
+      const admin =
+        adminEmail === undefined
+          ? undefined
+          : {
+              ...checkFields(CreateUser, { email: adminEmail, name: adminName }),
+              role: 'admin',
+              consoleUrl: findConsoleUrl(process.env, url),
+            }
       const { account, secret } = await connection.accounts.createAccount(fields)
-      return { id: account!.id, api_key: account!.apiKey, token: secret }
+      const created = { id: account!.id, api_key: account!.apiKey, token: secret }
+      if (!admin) return created
+      const { user } = await connection.accounts.createUser({ accountId: account!.id, ...admin })
+      return { ...created, admin_id: user!.id }
     },
   )
 

@@ -73,6 +73,13 @@ export const parseId = (text: string): number => {
 /** Parses a list whose items are separated by commas. */
 export const parseList = (text: string): string[] => text.split(',').map((item) => item.trim())
 
+/** Adds the option for the base URL of the API, whose console opens sign-in links. */
+export const addUrlOption = (command: Command): Command =>
+  command.option(
+    '--url <url>',
+    'address of Leadwire in sign-in links (LEADWIRE_URL; default: the stack of npm start)',
+  )
+
 /** Adds the options for the base URL of the API and a token. */
 export const addApiOptions = (command: Command): Command =>
   command

@@ -18,7 +18,7 @@ const MAX_ERRORS = 10_000
 const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 const select = statement<ClaimedRow>('claimed-import')`
-  SELECT state, webhooks, token_id AS "tokenId", request_id AS "requestId", rows_read AS "rowsRead", rows_failed AS "rowsFailed",
+  SELECT state, webhooks, token_id AS "tokenId", user_id AS "userId", request_id AS "requestId", rows_read AS "rowsRead", rows_failed AS "rowsFailed",
     kept_bytes AS "keptBytes"
   FROM imports WHERE account_id = $1 AND id = $2 AND claim_id = $3 AND position = $4
   FOR NO KEY UPDATE`
@@ -33,6 +33,7 @@ interface ClaimedRow {
   state: string
   webhooks: boolean
   tokenId: number | null
+  userId: number | null
   requestId: string | null
   rowsRead: number
   rowsFailed: number
@@ -83,9 +84,11 @@ const advance = async (
   if (!claimed) throw new ServiceError('conflict', 'Another process is working on the import.')
   if (claimed.state !== 'running') return { running: false }
   const { rows, to, columns, delimiter, failure } = request
-  const { tokenId, requestId, webhooks } = claimed
+  const { tokenId, userId, requestId, webhooks } = claimed
   const actor: Actor | undefined =
-    tokenId === null ? undefined : { tokenId, tokenName: '', requestId: requestId ?? '' }
+    tokenId === null
+      ? undefined
+      : { tokenId, userId: userId ?? undefined, tokenName: '', requestId: requestId ?? '' }
   const context = { accountId, traceparent: '', actor }
   const outcomes = await writeLeadRows(deps, tx, rows, context, webhooks ? events : undefined)
   const failed = outcomes.flatMap((outcome, at) => {

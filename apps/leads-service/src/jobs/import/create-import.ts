@@ -22,8 +22,8 @@ const COUNT_OPEN = 'SELECT count(*)::int AS count FROM imports WHERE account_id 
 
 const INSERT = `
   INSERT INTO imports AS t
-    (account_id, format, webhooks, user_agent, ip, test, token_id, request_id, key, file_size)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    (account_id, format, webhooks, user_agent, ip, test, token_id, user_id, request_id, key, file_size)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
   RETURNING ${IMPORT_COLUMNS}`
 
 const refuseTooMany = async (tx: OpenTransaction, accountId: number): Promise<void> => {
@@ -41,7 +41,7 @@ const insertImport = async (
 ): Promise<Buffer> => {
   await refuseTooMany(tx, accountId)
   const { userAgent, ip, test } = requirePart(visitor, 'visitor')
-  const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
+  const by = [actor?.tokenId ?? null, actor?.userId ?? null, actor?.requestId ?? null]
   const values = [accountId, format, webhooks, userAgent, ip, test, ...by, key, fileSize]
   const [row] = await tx.query<{ id: number }>({ text: INSERT, values })
   const changes = differences({}, { format, webhooks, file_size: fileSize })

@@ -30,6 +30,7 @@ const insertLeadRows = defineInsert<RenderedLead>('leads', [
   ['test', 'boolean', ({ item }) => item.lead!.test],
   ['event_id', 'uuid', ({ event }) => event?.eventId],
   ['created_by_token_id', 'bigint', ({ item }) => item.actor?.tokenId],
+  ['created_by_user_id', 'bigint', ({ item }) => item.actor?.userId],
   ['created_by_request_id', 'text', ({ item }) => item.actor?.requestId],
   // The time at which the row is stored. A new lead has the same time in `updated_at`.
   ['created_at', 'timestamptz', ({ lead }) => lead.updated_at],

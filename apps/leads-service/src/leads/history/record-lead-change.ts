@@ -2,7 +2,7 @@ import { type Actor, LeadListItem, listFields, type NewLead, NewQuote, snakeCase
 import { type OpenTransaction, statement, type Transaction } from '@leadwire/service-kit'
 
 /**
- * A changed field of a lead, or a changed record that belongs to the lead. A user is shown by id and e-mail
+ * A changed field of a lead, or a changed record that belongs to the lead. A user has an id and an e-mail
  * address. For personal fields, `from` and `to` are null.
  */
 export type FieldChange = { field: string; from: unknown; to: unknown }
@@ -52,9 +52,18 @@ export const leadUpdated = (item: string, changes: FieldChange[]) => ({
   data: `${item.slice(0, -1)},"changes":${JSON.stringify(changes)}}`,
 })
 
+const keepId = (user: unknown): unknown => user && { id: (user as { id: number }).id }
+
+/**
+ * Names a user by id alone. The e-mail address is looked up when the history is read, so that nothing must be
+ * rewritten when a user is removed.
+ */
+const hideUser = (change: FieldChange): FieldChange =>
+  change.field === 'user' ? { field: 'user', from: keepId(change.from), to: keepId(change.to) } : change
+
 const insert = statement('record-lead-change')`
-  INSERT INTO lead_changes (account_id, lead_id, version, token_id, request_id, changes, created_at, action)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+  INSERT INTO lead_changes (account_id, lead_id, version, token_id, user_id, request_id, changes, created_at, action)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 export const recordLeadChange = (
   tx: OpenTransaction,
@@ -70,6 +79,6 @@ export const recordLeadChange = (
   },
 ): void => {
   const { accountId, leadId, version, actor, changes, at, action = null } = change
-  const by = [actor?.tokenId ?? null, actor?.requestId ?? null]
-  insert.send(tx, accountId, leadId, version, ...by, JSON.stringify(changes), at, action)
+  const by = [actor?.tokenId ?? null, actor?.userId ?? null, actor?.requestId ?? null]
+  insert.send(tx, accountId, leadId, version, ...by, JSON.stringify(changes.map(hideUser)), at, action)
 }
