@@ -80,12 +80,18 @@ import {
   rescheduleCallback,
 } from './scheduling/change-scheduled'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
+import { retrieveMe } from './sign-in/me'
+import {
+  createSession,
+  endMySession,
+  endUserSessions,
+  listMySessions,
+  listUserSessions,
+} from './sign-in/sessions'
+import { requestSignInLink } from './sign-in/sign-in-links'
 import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
-import { retrieveMe } from './sign-in/me'
-import { createSession, endMySession, endUserSessions, listMySessions, listUserSessions } from './sign-in/sessions'
-import { requestSignInLink } from './sign-in/sign-in-links'
 import { createUser, inviteUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
 
 export interface GatewayOptions {

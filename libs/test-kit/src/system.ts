@@ -8,6 +8,7 @@ import {
   type Child,
   createAccount,
   createAuthority,
+  createSignInLink,
   freePort,
   isReady,
   planServices,
@@ -84,6 +85,8 @@ export type System = {
   restart(name: string, root?: string): Promise<void>
   /** Creates a further account with its own token. */
   createAccount(name: string): Promise<{ account: Account; token: string }>
+  /** Creates a link with which a user signs in. */
+  createSignInLink(user: { accountId: number; userId: number }): Promise<string>
   stop(): Promise<void>
 }
 
@@ -93,7 +96,15 @@ export type System = {
  */
 export type SharedSystem = Pick<
   System,
-  'baseUrl' | 'token' | 'account' | 'databases' | 'serviceToken' | 'services' | 'createAccount' | 'stop'
+  | 'baseUrl'
+  | 'token'
+  | 'account'
+  | 'databases'
+  | 'serviceToken'
+  | 'services'
+  | 'createAccount'
+  | 'createSignInLink'
+  | 'stop'
 >
 
 /**
@@ -106,16 +117,25 @@ export async function joinSystem({ env }: Pick<SystemOptions, 'env'> = {}): Prom
   const answer = await fetch(`${fromGlobalSetup('LEADWIRE_TEST_SYSTEM')}${path}?${new URLSearchParams(env)}`)
   if (!answer.ok) throw new Error(await answer.text())
   const system = (await answer.json()) as SharedSystem & Pick<System, 'tls'>
-  const newAccount = defineCreateAccount(system)
-  return { ...system, ...(await newAccount('Spec')), createAccount: newAccount, stop: async () => undefined }
+  const operator = actAsOperator(system)
+  return { ...system, ...operator, ...(await operator.createAccount('Spec')), stop: async () => undefined }
 }
 
-const defineCreateAccount =
-  ({ services, serviceToken, tls }: Pick<System, 'services' | 'serviceToken' | 'tls'>) =>
-  (name: string) => {
-    const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
-    return createAccount({ grpc, tokens: [serviceToken], tls: tls?.files }, name)
+/** Makes functions that call leads-service as the command line of operators does. */
+const actAsOperator = ({
+  services,
+  serviceToken,
+  tls,
+}: Pick<System, 'services' | 'serviceToken' | 'tls'>) => {
+  const grpc = services.find(({ service }) => service === 'leads-service')!.grpc!
+  const address = { grpc, tokens: [serviceToken], tls: tls?.files }
+  const consoleUrl = `${services.find(({ name }) => name === 'gateway')!.base!}/console`
+  return {
+    createAccount: (name: string) => createAccount(address, name),
+    createSignInLink: (user: { accountId: number; userId: number }) =>
+      createSignInLink(address, { ...user, consoleUrl }),
   }
+}
 
 /**
  * Starts the four built services for this spec file alone, with their own databases, nats-server and file
@@ -176,8 +196,8 @@ export async function startSystem({
   }
   try {
     await Promise.all(services.map(({ name }) => processes.restart(name, root)))
-    const newAccount = defineCreateAccount({ services, serviceToken, tls })
-    const { account, token } = await newAccount('Spec')
+    const operator = actAsOperator({ services, serviceToken, tls })
+    const { account, token } = await operator.createAccount('Spec')
     const baseUrl = services.find(({ name }) => name === 'gateway')!.base!
     const databases = { leads, webhooks }
     return {
@@ -190,7 +210,7 @@ export async function startSystem({
       tls,
       services,
       ...processes,
-      createAccount: newAccount,
+      ...operator,
       stop,
     }
   } catch (error) {

@@ -25,6 +25,7 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/leads/, ['leads', 'leads:read']],
   [/^\w+ \/leads\//, ['leads']],
   [/^GET \/token$/, SCOPES],
+  [/^\w+ \/me\b/, SCOPES],
   [/^GET \/manage\/events$/, ['manage', 'events:read']],
   [/^GET \/manage\/(webhook-|deliveries)/, ['manage', 'manage:read', 'webhooks']],
   [/^\w+ \/manage\/(webhook-endpoints|deliveries)/, ['manage', 'webhooks']],
@@ -36,7 +37,16 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/manage\//, ['manage', 'manage:read']],
   [/^\w+ \/manage\//, ['manage']],
   [/^POST \/portal-sessions$/, ['portal-link']],
+  [/^POST \/sessions$/, ['sign-in-link']],
 ]
+
+/** The scopes of each role. */
+const ROLES = {
+  admin: ['leads', 'manage'],
+  sales: ['leads', 'users:read'],
+  support: ['leads:read', 'webhooks', 'manage:read'],
+  viewer: ['leads:read', 'manage:read'],
+}
 
 /** Identifiers of records that do not exist. */
 const NOWHERE = { reference: randomUUID(), id: '999999999', replay_id: '999999999', external_id: 'none' }
@@ -50,8 +60,8 @@ beforeAll(async () => {
   routes = listRoutes(await fetchOpenApi(tenant.client))
     .filter(({ operation }) => operation.security?.length)
     .map(describeRoute)
-    // The route that opens a portal link comes last, because a portal link opens only once.
-    .toSorted((a, b) => Number(a.path === '/portal-sessions') - Number(b.path === '/portal-sessions'))
+    // The routes that open a link come last, because a link opens only once.
+    .toSorted((a, b) => Number(a.path.endsWith('sessions')) - Number(b.path.endsWith('sessions')))
 })
 afterAll(() => stage.stop())
 
@@ -107,7 +117,7 @@ test('each route, except public ones, refuses missing, invalid, revoked and expi
 
 test('a token opens exactly the routes that the document lists for its scope', async () => {
   const expected = (scope: string) => routes.map(({ name }) => [name, listScopes(name).includes(scope)])
-  for (const scope of [...SCOPES, 'portal-link'])
+  for (const scope of [...SCOPES, 'portal-link', 'sign-in-link'])
     expect(routes.map(({ name, scopes }) => [name, scopes.includes(scope)])).toEqual(expected(scope))
 
   const tokens = new Map<string, string>()
@@ -115,6 +125,8 @@ test('a token opens exactly the routes that the document lists for its scope', a
   const { id } = await tenant.listen()
   const { url } = await tenant.send<{ url: string }>('POST', `/manage/webhook-endpoints/${id}/portal`)
   tokens.set('portal-link', url.split('#portal=')[1]!)
+  const admin = await tenant.newUser('admin')
+  tokens.set('sign-in-link', await tenant.newSignInLink(admin.id))
   for (const [scope, token] of tokens) {
     const opened: [route: string, isOpen: boolean][] = []
     for (const route of routes) {
@@ -125,6 +137,21 @@ test('a token opens exactly the routes that the document lists for its scope', a
     }
     expect({ scope, opened }).toEqual({ scope, opened: expected(scope) })
   }
+})
+
+test.each(
+  Object.entries(ROLES),
+)('a user with the role %s may use exactly the routes of its scopes', async (role, held) => {
+  const { id } = await tenant.newUser(role)
+  const headers = { cookie: await tenant.signIn(id), 'sec-fetch-site': 'same-origin' }
+  const opened: [route: string, isOpen: boolean][] = []
+  for (const route of routes) {
+    const { status } = await ask(route, { token: '', headers })
+    expect([role, route.name, status]).not.toEqual([role, route.name, 401])
+    opened.push([route.name, status !== 403])
+  }
+  const expected = routes.map(({ name }) => [name, held.some((scope) => listScopes(name).includes(scope))])
+  expect(opened).toEqual(expected)
 })
 
 test('the document, its pages and the probes need no token, and the scheme may be in upper or lower case', async () => {

@@ -23,6 +23,9 @@ const AUDITED: Record<string, string | null> = {
   createUser: 'user.created',
   updateUser: 'user.updated',
   removeUser: 'user.removed',
+  inviteUser: 'user.invited',
+  // The user had no session.
+  endUserSessions: null,
   createUserCalendar: 'user.calendar_created',
   revokeUserCalendar: 'user.calendar_revoked',
   createToken: 'token.created',
@@ -206,7 +209,8 @@ test('each change under /manage is in the audit log with its token and its reque
   expect(entries.at(-1)).toMatchObject({ action: 'account.created', token: null, request_id: null })
 
   const secrets = exchanges.flatMap(
-    ({ answer }) => answer.text.match(/lw_(live|test|pub|cal)_[\w-]{20,}|whsec_[\w+/]{20,}/g) ?? [],
+    ({ answer }) =>
+      answer.text.match(/lw_(live|test|pub|cal|session|link)_[\w-]{20,}|whsec_[\w+/]{20,}/g) ?? [],
   )
   expect(secrets.length).toBeGreaterThanOrEqual(4)
   const log = JSON.stringify(entries)

@@ -49,7 +49,14 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
   const { id: endpointId } = await tenant.listen()
   const image = await send<{ id: number; url: string }>('POST', '/manage/images', { multipart: FILE })
   const userFields = { email: `sam-${tenant.account.id}@example.com`, name: 'Sam Bay' }
-  const user = await send('POST', '/manage/users', { json: userFields })
+  const user = await send('POST', '/manage/users', { json: { ...userFields, role: 'viewer' } })
+  // The operations on own sessions need two sessions: the first one ends the second one.
+  const admin = await tenant.newUser('admin', { email: `admin-${tenant.account.id}@example.com` })
+  const session = { cookie: await tenant.signIn(admin.id), 'sec-fetch-site': 'same-origin' }
+  const { session_id: secondSession } = await send<{ session_id: number }>('GET', '/me', {
+    token: '',
+    headers: { cookie: await tenant.signIn(admin.id) },
+  })
   const item = {
     product_style_id: 7,
     product_style: { sku: 'CAS', name: 'Casement', product: { name: 'Window' } },
@@ -84,13 +91,14 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     expect(await send('GET', '/manage/events')).toHaveLength(4)
   })
   const delivery = await awaitDelivered(tenant, '/manage/deliveries', 1)
-  const notification = await awaitDelivered(tenant, '/manage/notifications', 2)
+  const notification = await awaitDelivered(tenant, '/manage/notifications', 4)
 
   const ids: [prefix: string, id: number][] = [
     ['/leads/{reference}/attachments/', attachment.id],
     ['/leads/{reference}/appointments/', appointment.id],
     ['/leads/{reference}/callbacks/', callback.id],
     ['/manage/users/', user.id],
+    ['/me/sessions/', secondSession],
     ['/manage/imports/', imported.id],
     ['/manage/tokens/', spareToken.id],
     ['/manage/webhook-endpoints/', endpointId],
@@ -140,6 +148,10 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     createImport: rows,
     createImage: { multipart: FILE },
     captureLead: { token: '', form: FORM },
+    requestSignInLink: { token: '', json: { email: userFields.email } },
+    createSession: { token: await tenant.newSignInLink(admin.id) },
+    listMySessions: { token: '', headers: session },
+    endMySession: { token: '', headers: session },
   }
   const describe = ({ operation }: Route) => {
     const options = bodies[operation.operationId]

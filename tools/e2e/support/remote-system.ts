@@ -11,18 +11,19 @@ export async function remoteSystem(baseUrl: string, options: SystemOptions): Pro
   if (Object.keys(options).length > 0)
     throw new Error('the settings of a system at LEADWIRE_E2E_URL cannot be changed')
   const [command = 'leadwire', ...first] = (process.env['LEADWIRE_E2E_CLI'] ?? '').split(' ')
+  const run = async (...words: string[]) => {
+    const { stdout } = await promisify(execFile)(command, [...first, ...words, '--json'])
+    return JSON.parse(stdout)
+  }
   const createAccount: System['createAccount'] = async (name) => {
-    const { stdout } = await promisify(execFile)(command, [
-      ...first,
-      'accounts',
-      'create',
-      '--name',
-      name,
-      '--json',
-    ])
-    const { token, ...account } = JSON.parse(stdout)
+    const { token, ...account } = await run('accounts', 'create', '--name', name)
     return { account, token }
   }
-  const known = { baseUrl, ...(await createAccount('Spec')), createAccount, stop: async () => {} }
+  const createSignInLink: System['createSignInLink'] = async ({ accountId, userId }) => {
+    const ids = ['--account', String(accountId), '--id', String(userId)]
+    return (await run('users', 'sign-in-link', ...ids, '--url', baseUrl)).url
+  }
+  const functions = { createAccount, createSignInLink, stop: async () => {} }
+  const known = { baseUrl, ...(await createAccount('Spec')), ...functions }
   return known as unknown as System
 }

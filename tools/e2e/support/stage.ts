@@ -39,6 +39,12 @@ export type Tenant = {
   send<T = Lead>(method: string, path: string, options?: RequestOptions): Promise<T>
   createLead(change?: object): Promise<Lead>
   newToken(fields: object): Promise<{ id: number; token: string }>
+  /** Creates a user with a role. */
+  newUser(role: string, fields?: object): Promise<{ id: number; email: string }>
+  /** Returns the secret of a new sign-in link. */
+  newSignInLink(userId: number): Promise<string>
+  /** Signs a user in. Returns the Cookie header of the session. */
+  signIn(userId: number): Promise<string>
   /** Starts a receiver and registers it as an endpoint of the account. */
   listen(fields?: object): Promise<{ receiver: Receiver; id: number; secret: string }>
 }
@@ -79,7 +85,9 @@ function createStage<Of extends SharedSystem>(system: Of): Stage<Of> {
       const { account, token } = await system.createAccount('Spec')
       const client = createClient(system.baseUrl, { token })
       closing.push(() => client.close())
-      return tenant({ account, token, client, onReceiver: (receiver) => closing.push(() => receiver.stop()) })
+      const onReceiver = (receiver: Receiver) => closing.push(() => receiver.stop())
+      const { createSignInLink } = system
+      return tenant({ account, token, client, createSignInLink, onReceiver })
     },
     stop: async () => {
       await Promise.all(closing.map((close) => close()))
@@ -97,16 +105,26 @@ export const explain = (system: System, answers: string[]): string[] => {
   })
 }
 
+/** Returns the Cookie header for the cookie that a response has set. */
+export const readCookie = (setCookie: string | string[] | undefined): string =>
+  [setCookie].flat()[0]!.split(';')[0]!
+
+const refuseSignIn = () => {
+  throw new Error('this system has no sign-in links')
+}
+
 /** Creates the tenant of an account. All its functions use `client`. */
 export function tenant({
   account,
   token,
   client,
+  createSignInLink = refuseSignIn,
   onReceiver,
 }: {
   account: Tenant['account']
   token: string
   client: Client
+  createSignInLink?: System['createSignInLink']
   onReceiver: (receiver: Receiver) => void
 }): Tenant {
   const send = async <T>(method: string, path: string, options?: RequestOptions) => {
@@ -123,11 +141,28 @@ export function tenant({
     })
     return { receiver, id: endpoint.id, secret: endpoint.secret }
   }
+  const newSignInLink = async (userId: number) => {
+    const url = await createSignInLink({ accountId: account.id, userId })
+    return url.split('#sign-in=')[1]!
+  }
+  let users = 0
   return {
     account,
     token,
     client,
     send,
+    newUser: (role, fields = {}) => {
+      users += 1
+      const json = { name: `User ${users}`, email: `user-${users}@example.com`, role, ...fields }
+      return send('POST', '/manage/users', { json })
+    },
+    newSignInLink,
+    signIn: async (userId) => {
+      const secret = await newSignInLink(userId)
+      const { status, text, headers } = await client.request('POST', '/sessions', { token: secret })
+      if (status !== 200) throw new Error(`the response to POST /sessions was ${status}: ${text}`)
+      return readCookie(headers['set-cookie'])
+    },
     createLead: (change = {}) => send<Lead>('POST', '/leads', { json: { ...LEAD, ...change } }),
     newToken: (fields) =>
       send('POST', '/manage/tokens', { json: { name: 'Spec', scopes: ['leads'], ...fields } }),

@@ -29,7 +29,7 @@ export { poll } from './process/poll'
 export { isReady } from './process/when-serving'
 export { findPrometheus } from './prometheus/find-prometheus'
 export { findSeaweedfs } from './seaweedfs/find-seaweedfs'
-export { type Account, createAccount } from './stack/demo-account'
+export { type Account, createAccount, createSignInLink } from './stack/demo-account'
 export {
   planServices,
   requireBuilt,

@@ -83,7 +83,9 @@ export const findApi = (env: NodeJS.ProcessEnv, given: Partial<Api> = {}): Api =
  */
 export const findConsoleUrl = (env: NodeJS.ProcessEnv, givenUrl?: string): string => {
   const url =
-    givenUrl || env['LEADWIRE_URL'] || readDevFile(env, 'give --url (LEADWIRE_URL)', (found) => found.base_url)
+    givenUrl ||
+    env['LEADWIRE_URL'] ||
+    readDevFile(env, 'give --url (LEADWIRE_URL)', (found) => found.base_url)
   if (!isWebUrl(url)) throw new Error(`--url (LEADWIRE_URL) must be an http or https address, not ${url}.`)
   return `${url.replace(/\/+$/, '')}/console`
 }

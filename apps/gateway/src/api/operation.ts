@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { isUuid, type PORTAL_LINK, type SIGN_IN_LINK, type Scope } from '@leadwire/contracts'
+import { isUuid, type PORTAL_LINK, type Scope, type SIGN_IN_LINK } from '@leadwire/contracts'
 import type { Body, Checked, CreateCheck, ListErrors } from '@leadwire/requests'
 import { type CallLimits, type Logger, ServiceError } from '@leadwire/service-kit'
 import { type Static, type TObject, Type } from '@sinclair/typebox'

@@ -238,30 +238,36 @@ export const createAuthenticate = (
     return token === undefined ? undefined : verifyToken(token)
   }
 
+  const refuseUnknown = (request: FastifyRequest): ProblemError => {
+    if (findToken(request) !== undefined) wrongTokens.count(request)
+    return hasSessionCookie(request) ? refuseSession() : refuseAuthorization(request.headers.authorization)
+  }
+  const refuseForeignPage = (request: FastifyRequest): ProblemError | undefined =>
+    hasSessionCookie(request) && !mayUseSession(request, findSender(request))
+      ? new ProblemError(
+          'forbidden',
+          'A session works only for requests from the pages of this API. Programs must send a bearer token.',
+        )
+      : undefined
+  const refuseAccess = ({ scopes, endpointId }: Principal, access: Access): ProblemError | undefined => {
+    if (!grants(scopes, access.scopes)) return lacksScope(access.scopes)
+    if (endpointId === undefined || access.endpointTokens) return undefined
+    return new ProblemError(
+      'forbidden',
+      'A token that is restricted to one webhook endpoint cannot use this operation.',
+    )
+  }
   /** Sets the request's principal. Returns the error if the request is refused. */
   const authorize = (request: FastifyRequest, verified: Verified, access: Access) => {
-    if (!verified) {
-      if (findToken(request) !== undefined) wrongTokens.count(request)
-      return hasSessionCookie(request) ? refuseSession() : refuseAuthorization(request.headers.authorization)
-    }
-    if (hasSessionCookie(request) && !mayUseSession(request, findSender(request)))
-      return new ProblemError(
-        'forbidden',
-        'A session works only for requests from the pages of this API. Programs must send a bearer token.',
-      )
+    if (!verified) return refuseUnknown(request)
+    const foreign = refuseForeignPage(request)
+    if (foreign) return foreign
     request.tokenId = verified.tokenId
     if (verified.suspended)
       return new ProblemError('account-suspended', 'The account is suspended. Contact the operator.')
     request.principal = verified
-    if (!grants(verified.scopes, access.scopes)) return lacksScope(access.scopes)
-    return verified.endpointId === undefined || access.endpointTokens
-      ? undefined
-      : new ProblemError(
-          'forbidden',
-          'A token that is restricted to one webhook endpoint cannot use this operation.',
-        )
+    return refuseAccess(verified, access)
   }
-
   const authorizeAndCount = async (reply: FastifyReply, verifying: Promise<Verified>, access: Access) => {
     const { request } = reply
     const verified = await verifying

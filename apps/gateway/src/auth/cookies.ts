@@ -28,7 +28,13 @@ export const createCookies = (address: string) => {
   const { isSecure, name } = nameCookies(address)
   const set = (reply: FastifyReply, kind: Kind, value: string, maxAgeS: number): void => {
     // Lax, not Strict: a person who follows a link from an e-mail or a chat to the console stays signed in.
-    const attributes = { httpOnly: true, sameSite: 'lax', secure: isSecure, path: '/', maxAge: maxAgeS } as const
+    const attributes = {
+      httpOnly: true,
+      sameSite: 'lax',
+      secure: isSecure,
+      path: '/',
+      maxAge: maxAgeS,
+    } as const
     reply.header('set-cookie', stringifySetCookie({ name: name(kind), value, ...attributes }))
   }
   return {

@@ -5,6 +5,7 @@ import { BATCHED_CALL_COST } from '../admission/admission'
 import { leadListOperation } from '../api/list-operation'
 import { operation } from '../api/operation'
 import {
+  Actor,
   described,
   named,
   orNull,
@@ -87,7 +88,10 @@ export const LeadHistoryEntry = described('LeadHistoryEntry', 'One change of a l
   ),
   action: enumeration(['created', 'updated', 'erased'], undefined, 'updated'),
   actor: orNull(Actor, 'The user or the token that made the change. null if neither is recorded.'),
-  token: orNull(TokenName, 'The token that made the change. null if a user made it, or if no token is recorded.'),
+  token: orNull(
+    TokenName,
+    'The token that made the change. null if a user made it, or if no token is recorded.',
+  ),
   request_id: requestIdOfChange,
   changes: Type.Array(FieldChange, {
     description:

@@ -5,12 +5,13 @@ import { type Call, operation } from '../api/operation'
 import { described, named, nullableScalar, nullableTimestamp, recordResponse } from '../api/schemas'
 import { SIGN_IN_TAG } from './sign-in-links'
 
-const nullableRole = (description: string): TSchema => Type.Unsafe({
-  type: ['string', 'null'],
-  enum: [...ROLES, null],
-  description,
-  examples: ['sales'],
-})
+const nullableRole = (description: string): TSchema =>
+  Type.Unsafe({
+    type: ['string', 'null'],
+    enum: [...ROLES, null],
+    description,
+    examples: ['sales'],
+  })
 
 const Me = described('Me', 'The user or the token that sends the request.', {
   type: enumeration(['user', 'token'], undefined, 'user'),

@@ -1,10 +1,10 @@
 import { SCOPES, SIGN_IN_LINK } from '@leadwire/contracts'
+import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
-import { type Call, operation } from '../api/operation'
+import { operation } from '../api/operation'
 import { createRecordRenderer } from '../api/render-record'
 import { described, listResponse, named, recordResponse, timestamp } from '../api/schemas'
 import { hashBrowserSecret } from '../auth/cookies'
-import { ProblemError } from '../http/problem'
 import { MyResponse, renderUserAsMe } from './me'
 import { foreignPage, SIGN_IN_TAG } from './sign-in-links'
 
@@ -14,7 +14,9 @@ const SessionRecord = described('Session', 'A browser in which a user has signed
   id: Type.Integer({ examples: [1] }),
   created_at: timestamp('When the user signed in.'),
   last_used_at: timestamp('When the session was last used, to within 10 seconds.'),
-  expires_at: timestamp('When the session ends at the latest. It also ends after 12 hours without a request.'),
+  expires_at: timestamp(
+    'When the session ends at the latest. It also ends after 12 hours without a request.',
+  ),
 })
 
 const renderSession = createRecordRenderer(SessionRecord)
@@ -58,26 +60,19 @@ export const createSession = operation({
   },
 })
 
-/** Returns the id of the user who has signed in. Throws `forbidden` if a token sends the request. */
-const requireUser = ({ request: { principal } }: Call<unknown>): number => {
-  if (principal.userId !== undefined) return principal.userId
-  throw new ProblemError('forbidden', 'A token has no sessions. Sign in as a user.')
-}
-
 export const listMySessions = operation({
   route: 'GET /me/sessions',
   scope: SCOPES,
   tag: SIGN_IN_TAG,
   summary: 'List own sessions',
-  description: 'Returns the valid sessions of the user who has signed in, newest first, at most 100.',
+  description:
+    'Returns the valid sessions of the user who has signed in, newest first, at most 100. A token has no sessions.',
   answer: listResponse(MySession, 'The sessions.'),
-  handler: async (call) => {
-    const { accountId, clients, limits, request } = call
-    const { sessions } = await clients.accounts.listSessions({ accountId, userId: requireUser(call) }, limits)
-    return sessions.map((session) => ({
-      ...renderSession(session),
-      current: session.id === request.principal.tokenId,
-    }))
+  handler: async ({ accountId, clients, limits, request: { principal } }) => {
+    const { userId, tokenId } = principal
+    if (userId === undefined) return []
+    const { sessions } = await clients.accounts.listSessions({ accountId, userId }, limits)
+    return sessions.map((session) => ({ ...renderSession(session), current: session.id === tokenId }))
   },
 })
 
@@ -86,16 +81,15 @@ export const endMySession = operation({
   scope: SCOPES,
   tag: SIGN_IN_TAG,
   summary: 'End an own session',
-  description: 'Ends a session of the user who has signed in, within a second. Ends the current session to sign out.',
+  description:
+    'Ends a session of the user who has signed in, within a second. Ends the current session to sign out.',
   answer: EndedResponse,
-  handler: async (call) => {
-    const { accountId, clients, limits, pathId, request, reply, dependencies } = call
+  handler: async ({ accountId, clients, limits, pathId, request: { principal }, reply, dependencies }) => {
     const sessionId = pathId()
-    const { ended } = await clients.accounts.endSessions(
-      { accountId, userId: requireUser(call), sessionId },
-      limits,
-    )
-    if (sessionId === request.principal.tokenId) dependencies.cookies.clear(reply, 'session')
+    const { userId, tokenId } = principal
+    if (userId === undefined) throw new ServiceError('not_found', 'There is no such session.')
+    const { ended } = await clients.accounts.endSessions({ accountId, userId, sessionId }, limits)
+    if (sessionId === tokenId) dependencies.cookies.clear(reply, 'session')
     return { ended }
   },
 })
@@ -116,7 +110,8 @@ export const listUserSessions = operation({
 export const endUserSessions = operation({
   route: 'DELETE /manage/users/:id/sessions',
   summary: "End a user's sessions",
-  description: 'Ends all sessions of a user, within a second, and invalidates sign-in links that the user has not opened.',
+  description:
+    'Ends all sessions of a user, within a second, and invalidates sign-in links that the user has not opened.',
   answer: EndedResponse,
   handler: async ({ accountId, clients, limits, pathId }) => {
     const key = { accountId, userId: pathId() }

@@ -64,7 +64,8 @@ export const managedRecords = <Message extends { id: number }, What extends stri
 
   const compare = (before: Record<string, unknown>, after: Record<string, unknown>): Changes => {
     const changes = differences(before, after)
-    for (const field of personal.map(snakeCase)) if (field in changes) changes[field] = { from: null, to: null }
+    for (const field of personal.map(snakeCase))
+      if (field in changes) changes[field] = { from: null, to: null }
     return changes
   }
 

@@ -411,7 +411,7 @@ test('an erasure waits for the round that is publishing an event of its lead', a
     },
   })
   await started.opened
-  const erased = service.leads.eraseLead({ accountId, reference: leadReference })
+  const erased = service.leads.eraseLead({ accountId, reference: leadReference! })
   await eventually(async () => expect(await lockWaiters(service)).toBe(1))
   ended.open()
   await Promise.all([round, erased])

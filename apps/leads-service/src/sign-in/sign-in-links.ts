@@ -40,7 +40,7 @@ const insertLink = statement<{ expiresAt: string }>('insert-sign-in-link')`
 /** Creates a link. `browserHash` limits the link to one browser. */
 const createLink = async (
   tx: OpenTransaction,
-  link: { accountId: number; userId: number; minutes: number; consoleUrl: string; browserHash?: Buffer },
+  link: { accountId: number; userId: number; minutes: number; consoleUrl: string; browserHash?: Uint8Array },
 ): Promise<{ url: string; expiresAt: string }> => {
   const { accountId, userId, minutes, consoleUrl, browserHash = null } = link
   const { secret, hash } = newSecret('link')
@@ -106,7 +106,9 @@ export const recordInvitation = async (
   releaseEvents(tx, [event.eventId])
 }
 
-const lockUser = statement<Recipient & { role: string | null; removedAt: string | null }>('lock-user-to-sign-in')`
+const lockUser = statement<Recipient & { role: string | null; removedAt: string | null }>(
+  'lock-user-to-sign-in',
+)`
   SELECT u.account_id AS "accountId", a.name AS "accountName", u.id AS "userId", u.email, u.name, u.role,
     u.removed_at AS "removedAt"
   FROM users u JOIN accounts a ON a.id = u.account_id
@@ -121,8 +123,7 @@ const lockMember = async (tx: OpenTransaction, accountId: number, userId: number
   if (!user) throw new ServiceError('not_found', 'There is no such user.')
   if (user.removedAt !== null)
     throw ServiceError.invalid({ id: ['The user was removed and cannot sign in.'] })
-  if (user.role === null)
-    throw ServiceError.invalid({ id: [NEEDS_ROLE] })
+  if (user.role === null) throw ServiceError.invalid({ id: [NEEDS_ROLE] })
   return user
 }
 
@@ -153,7 +154,10 @@ const countLinks = statement<{ count: number }>('count-sign-in-links')`
  * links within an hour gets no further link. The response is always the same, so that it does not reveal who
  * may sign in.
  */
-export const sendSignInLinks: Operation<'sendSignInLinks'> = async (deps, { email, browserHash, consoleUrl }) => {
+export const sendSignInLinks: Operation<'sendSignInLinks'> = async (
+  deps,
+  { email, browserHash, consoleUrl },
+) => {
   const { database, sealer } = deps
   const users = await findUsers(database, emailForm(email))
   for (const { accountId, userId } of users)

@@ -18,7 +18,10 @@ const OTHER_BROWSER = createHash('sha256').update('another browser').digest()
 const sealer = createSealer([Buffer.alloc(32, 7)])
 
 let emails = 0
-const newEmail = () => `person-${(emails += 1)}@example.test`
+const newEmail = () => {
+  emails += 1
+  return `person-${emails}@example.test`
+}
 
 const newUser = async (role: string | undefined, email = newEmail()) => {
   const { accountId } = await newAccount(service)
@@ -194,7 +197,10 @@ describe('an invitation', () => {
   test('needs a role', async () => {
     const { accountId, userId } = await newUser(undefined)
     const invited = service.accounts.inviteUser({ accountId, userId, consoleUrl: CONSOLE })
-    await expect(invited).rejects.toMatchObject({ code: 'invalid', fieldErrors: { id: [expect.any(String)] } })
+    await expect(invited).rejects.toMatchObject({
+      code: 'invalid',
+      fieldErrors: { id: [expect.any(String)] },
+    })
     await expect(createLink({ accountId, userId })).rejects.toMatchObject({ code: 'invalid' })
   })
 })

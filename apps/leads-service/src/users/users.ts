@@ -100,7 +100,12 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
         action: 'user.updated',
         logged: ['email', 'name', 'role'],
         set: 'email = coalesce($3, email), name = coalesce($4, name), role = CASE WHEN $5 THEN $6 ELSE role END',
-        values: [email === undefined ? null : emailForm(email), name ?? null, role !== undefined, role ?? null],
+        values: [
+          email === undefined ? null : emailForm(email),
+          name ?? null,
+          role !== undefined,
+          role ?? null,
+        ],
         check: async (found) => {
           requirePresent(found)
           if (role !== undefined && role !== 'admin') await requireOtherAdmin(tx, accountId, found, 'role')

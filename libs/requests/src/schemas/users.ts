@@ -1,5 +1,5 @@
-import { Type } from '@sinclair/typebox'
 import { ROLES, type Role } from '@leadwire/contracts'
+import { Type } from '@sinclair/typebox'
 import { partial, text } from '../validation/fields'
 
 const userFields = {

@@ -59,6 +59,14 @@ export function createAccount(
   })
 }
 
+/** Creates a link with which a user signs in to the console at `consoleUrl`. */
+export function createSignInLink(
+  address: LeadsServiceAddress,
+  link: { accountId: number; userId: number; consoleUrl: string; minutes?: number },
+): Promise<string> {
+  return withAccounts(address, async (accounts) => (await accounts.createSignInLink(link)).url)
+}
+
 const ADMIN = { email: 'admin@example.com', name: 'Demo Admin', role: 'admin' }
 const LINK_MINUTES = 12 * 60
 
@@ -71,15 +79,13 @@ export async function createDemoLink(
   { demo, path, consoleUrl }: { demo: Demo; path: string; consoleUrl: string },
 ): Promise<string | undefined> {
   const accountId = demo.account.id
-  return withAccounts(address, async (accounts) => {
-    if (demo.admin_id === undefined) {
-      const { user } = await accounts.createUser({ accountId, ...ADMIN })
-      demo.admin_id = user!.id
-      await writeJson(path, demo)
-    }
-    const asked = { accountId, userId: demo.admin_id, consoleUrl, minutes: LINK_MINUTES }
-    return (await accounts.createSignInLink(asked)).url
-  }).catch((error: unknown) => {
+  if (demo.admin_id === undefined) {
+    const { user } = await withAccounts(address, (accounts) => accounts.createUser({ accountId, ...ADMIN }))
+    demo.admin_id = user!.id
+    await writeJson(path, demo)
+  }
+  const link = { accountId, userId: demo.admin_id, consoleUrl, minutes: LINK_MINUTES }
+  return createSignInLink(address, link).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'invalid') return undefined
     throw error
   })

@@ -36,7 +36,7 @@ function renderMail(plans: ServicePlan[]): string {
 /** Renders the address of the console, and the link that signs in. */
 function renderConsole(base: string, signInUrl: string | undefined): string[] {
   if (signInUrl === undefined) return [`${base}/console`]
-  return [signInUrl, 'signs you in as the demo admin, once; with the token below, open ' + `${base}/console`]
+  return [signInUrl, `signs you in as the demo admin, once; with the token below, open ${base}/console`]
 }
 
 /** Renders a label with one line for each value. */

@@ -94,7 +94,8 @@ export const addUsers = (program: Command): void => {
     ),
     async ({ accounts }, { account: accountId, id: userId, url }) => {
       const consoleUrl = findConsoleUrl(process.env, url)
-      return accounts.createSignInLink({ accountId, userId, consoleUrl })
+      const { url: link } = await accounts.createSignInLink({ accountId, userId, consoleUrl })
+      return { url: link }
     },
   )
 
