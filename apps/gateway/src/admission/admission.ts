@@ -10,12 +10,13 @@
  * - The account has the maximum number of uploads, exports, streams or polls in flight. Each of them takes a
  *   place of the account, and keeps this place for a long time.
  *
- * Anybody can send requests with the publishable token of a public page. Such requests use a separate queue,
- * separate places and separate memory, so that they cannot block the account's other requests. Each visitor,
+ * Anybody can send requests without a token, or with the publishable token of a public page. Such requests use
+ * a separate queue, separate places and separate memory, so that they cannot block an account's other requests. Each visitor,
  * by IP address, gets only a share of this memory and a few places for files.
  */
 import { type BatcherMeter, type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
 import type { FastifyReply } from 'fastify'
+import type { Principal } from '../auth/authenticate'
 import { ProblemError } from '../http/problem'
 import { findSource, type Source } from './rate-limits'
 
@@ -106,6 +107,12 @@ export const holdPlace = async (reply: FastifyReply, place: Promise<() => void>)
   throw new TooBusy()
 }
 
+/** All requests without a token share the turns of one account, which does not exist. */
+const NO_ACCOUNT = 0
+
+/** Returns whether anybody can send such a request: without a token, or with a publishable token. */
+const isPublic = (principal: Principal | null): boolean => principal === null || principal.isPublishable
+
 export type Admission = ReturnType<typeof createAdmission>
 
 export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
@@ -135,9 +142,9 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
       },
     ): Promise<void> => {
       const { principal } = reply.request
-      const { bodyBytes, callCost, accountId = principal.accountId } = request
+      const { bodyBytes, callCost, accountId = principal?.accountId ?? NO_ACCOUNT } = request
       const cost = callCost + Math.min(Math.floor(bodyBytes / BYTES_PER_COST), MAX_BODY_COST)
-      const queue = principal?.isPublishable ? publicRequests : requests
+      const queue = isPublic(principal) ? publicRequests : requests
       return holdPlace(reply, queue(accountId, cost))
     },
     /**
@@ -146,8 +153,8 @@ export const createAdmission = (maxUploads: number, meters?: BatcherMeters) => {
     holdBodyMemory: (reply: FastifyReply, bytes: number): Promise<void> => {
       const { request } = reply
       const { principal } = request
-      if (principal?.isPublishable) return holdPlace(reply, publicBodies(findSource(request), bytes))
-      return holdPlace(reply, bodies(principal?.accountId ?? 0, bytes))
+      if (isPublic(principal)) return holdPlace(reply, publicBodies(findSource(request), bytes))
+      return holdPlace(reply, bodies(principal.accountId, bytes))
     },
     /**
      * Takes a place for an upload until the response has ended. An upload with a publishable token takes a

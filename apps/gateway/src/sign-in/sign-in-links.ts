@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { PUBLIC_BODY_BYTES } from '../admission/admission'
 import { operation } from '../api/operation'
 import { named, recordResponse } from '../api/schemas'
 import { hashBrowserSecret } from '../auth/cookies'
@@ -31,6 +32,7 @@ export const requestSignInLink = operation({
   description:
     'Sends an email with a sign-in link to each user with this email address who has a role. The link works once, within 15 minutes, and only in the browser that sent this request, which gets a cookie. The response does not reveal whether there is such a user. A user gets at most 5 links in an hour.',
   body: SignInLinkRequest,
+  bodyLimit: PUBLIC_BODY_BYTES,
   answer: { ...recordResponse(SentSignInLink, 'An email is sent if the user exists.'), status: 202 },
   problems: ['forbidden', 'rate-limited'],
   handler: async ({ request, reply, clients, limits, valid, dependencies }) => {
