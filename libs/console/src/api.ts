@@ -1,7 +1,8 @@
 import { type components, createLeadwire, type Leadwire, LeadwireProblem } from '@leadwire/client'
 import { grants, SCOPES, type Scope } from '@leadwire/contracts/scopes'
-import { computed, signal } from '@preact/signals'
-import { pause, signIn, signOut, token } from './session'
+import { computed } from '@preact/signals'
+import type { Me } from './coming'
+import { access, askAgain, end, enter, fail, isChecking, me, startCheck, token } from './session'
 
 export type Schemas = components['schemas']
 export { LeadwireProblem as Problem, type Scope }
@@ -15,23 +16,41 @@ const root = new URL('../..', here)
 /** The path of the console, which the router prepends to its routes. */
 export const consolePath = new URL('..', here).pathname.replace(/\/$/, '')
 
-const send: typeof fetch = async (input, init) => {
-  const response = await fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
-  // Ignores a 401 for an earlier token, because the current token may be valid.
-  if (response.status === 401 && (input as Request).headers.get('authorization') === `Bearer ${token.value}`)
-    signOut('The token is unknown, revoked or expired. Sign in with another token.')
-  return response
-}
+/** Returns a `fetch` for requests with a token, or with the session cookie if `given` is null. */
+const sendAs =
+  (given: string | null): typeof fetch =>
+  (input, init) => {
+    const credentials = given === null ? 'same-origin' : 'omit'
+    // The client always adds this header. The gateway ignores the cookie of a request that has the header.
+    if (given === null) (input as Request).headers.delete('authorization')
+    return fetch(input, { ...init, cache: 'no-store', credentials })
+  }
+
+const NOT_SIGNED_IN = { title: 'Not signed in', detail: 'You are not signed in. Sign in, then try again.' }
+
+/** Returns a `fetch` for the requests of pages, which notices the end of the token or the session. */
+const sendForPage =
+  (given: string | null): typeof fetch =>
+  async (input, init) => {
+    if (access.value.state === 'ended') {
+      // Opens the dialog for an action of the user, but not when a page polls.
+      if ((input as Request).method !== 'GET') askAgain()
+      return new Response(JSON.stringify(NOT_SIGNED_IN), { status: 401 })
+    }
+    const response = await sendAs(given)(input, init)
+    // Ignores a 401 for an earlier token, because the current token may be valid.
+    if (response.status === 401 && given === token.value && !isChecking()) void checkAccess()
+    return response
+  }
 
 // The client makes no retries, because the user can try again.
-const createClient = (timeoutMs?: number) =>
-  computed(() =>
-    createLeadwire({ baseUrl: root.href, token: token.value ?? '', fetch: send, retries: 0, timeoutMs }),
-  )
-const client = createClient()
-const clientWithoutTimeout = createClient(0)
+const createClient = (given: string | null, send: typeof fetch, timeoutMs?: number) =>
+  createLeadwire({ baseUrl: root.href, token: given ?? '', fetch: send, retries: 0, timeoutMs })
 
-/** Returns the typed API with the user's token. Every operation throws Problem for an error response. */
+const client = computed(() => createClient(token.value, sendForPage(token.value)))
+const clientWithoutTimeout = computed(() => createClient(token.value, sendForPage(token.value), 0))
+
+/** Returns the typed API for the requests of pages. Every operation throws Problem for an error response. */
 export const api = () => client.value.api
 
 /** Returns the typed API without a time limit, for uploads and downloads of files. */
@@ -39,6 +58,13 @@ export const slowApi = () => clientWithoutTimeout.value.api
 
 /** Returns the operations on one lead, which check the reference before they send a request. */
 export const leadsApi = (): Leadwire['leads'] => client.value.leads
+
+/** The typed API with the cookies of the browser. A 401 does not change the page. */
+export const cookieApi = createClient(null, sendAs(null)).api
+
+/** Returns the typed API for the secret of a link. Sends and accepts cookies. */
+export const createLinkApi = (secret: string): Leadwire['api'] =>
+  createLeadwire({ baseUrl: root.href, token: secret, retries: 0 }).api
 
 /** Loads the OpenAPI document. Its type has only the properties that the console uses. */
 export const loadDocument = async (): Promise<{
@@ -69,20 +95,25 @@ export const requireInvalid = (error: unknown): LeadwireProblem => {
   throw error
 }
 
+/** Loads who has a token, or who is signed in with the session cookie if `given` is null. */
+export const loadMe = async (given: string | null, signal?: AbortSignal): Promise<Me> =>
+  (await readData(createClient(given, sendAs(given)).api.GET('/me', { signal }))).data
+
+/** Loads who is signed in, and shows the pages or the sign-in page accordingly. */
+export const checkAccess = async (): Promise<void> => {
+  const signal = startCheck()
+  const found = await loadMe(token.value, signal).catch(asProblem)
+  if (signal.aborted) return
+  if (!(found instanceof LeadwireProblem)) enter(found)
+  else if (found.status === 401) end()
+  else fail(found)
+}
+
 /** The endpoint that the token is restricted to. null if it is not restricted. */
-export const ownEndpoint = signal<number | null>(null)
+export const ownEndpoint = computed(() => me.value?.endpoint_id ?? null)
 
-/** Loads the scopes of the user's token, including implied scopes, and sets `ownEndpoint`. */
-export const loadScopes = async (): Promise<Set<Scope>> => {
-  const { scopes, endpoint_id } = (await readData(api().GET('/token'))).data
-  ownEndpoint.value = endpoint_id
-  return new Set(SCOPES.filter((scope) => grants(scopes, [scope])))
-}
-
-/** Exchanges the secret of a portal link for a session that is limited to this tab. */
-export const openPortal = async (secret: string): Promise<void> => {
-  const client = createLeadwire({ baseUrl: root.href, token: secret, retries: 0 })
-  const session = await readData(client.api.POST('/portal-sessions')).catch(asProblem)
-  if (session instanceof LeadwireProblem) pause(`The link can't be opened. ${renderProblem(session)}`)
-  else signIn(session.data.token, false)
-}
+/** The scopes of the signed-in user or token, including implied scopes. */
+export const ownScopes = computed(() => {
+  const scopes = me.value?.scopes ?? []
+  return new Set<Scope>(SCOPES.filter((scope) => grants(scopes, [scope])))
+})

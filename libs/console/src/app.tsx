@@ -1,24 +1,27 @@
-import { useSignalEffect } from '@preact/signals'
-import { useState } from 'preact/hooks'
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
-import { asProblem, consolePath, loadScopes, Problem, type Scope } from './api'
+import { checkAccess, consolePath, ownScopes, Problem, type Scope } from './api'
+import type { Me } from './coming'
 import iconUrl from './icon.svg'
 import { PAGES } from './pages'
+import { OpenLink } from './pages/open-link'
 import { SignIn } from './pages/sign-in'
+import { Action } from './parts/action'
 import { Freshness } from './parts/live'
 import { Notices } from './parts/notices'
 import { Failure, Loading } from './parts/page'
-import { signOut, token } from './session'
+import { SignInDialog } from './parts/sign-in-dialog'
+import { access, askAgain, me } from './session'
+import { signOut } from './sign-in'
 
-/** Returns the pages of the navigation that the token's scopes allow. */
+/** Returns the pages of the navigation that the scopes allow. */
 const listNavPages = (held: Set<Scope>) =>
   PAGES.filter(({ nav, scopes }) => nav && scopes.some((scope) => held.has(scope)))
 
-const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
+const Navigation = () => {
   const [path] = useLocation()
   return (
     <nav aria-label="Console">
-      {listNavPages(scopes).map(({ nav, path: to }) => (
+      {listNavPages(ownScopes.value).map(({ nav, path: to }) => (
         <Link key={to} href={to} aria-current={`${path}/`.startsWith(`${to}/`) ? 'page' : undefined}>
           {nav}
         </Link>
@@ -27,7 +30,43 @@ const Navigation = ({ scopes }: { scopes: Set<Scope> }) => {
   )
 }
 
-const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
+/** The account and the user or token that is signed in, with the button that signs out. */
+const SignedIn = ({ me: { type, name, account } }: { me: Me }) => {
+  if (access.value.state === 'ended') {
+    return (
+      <button class="quiet" type="button" onClick={askAgain}>
+        Sign in
+      </button>
+    )
+  }
+  return (
+    <>
+      <p class="who">
+        <span class="faint">{account.name}</span>
+        {type === 'user' ? (
+          <Link href="/me" title="Your sessions">
+            {name}
+          </Link>
+        ) : (
+          <span>{name}</span>
+        )}
+      </p>
+      <Action label="Sign out" quiet run={signOut} />
+    </>
+  )
+}
+
+const createForbidden = (needed: Scope) =>
+  new Problem(403, {
+    title: 'Forbidden',
+    detail:
+      me.value?.type === 'user'
+        ? 'Your role does not allow this page. An admin can change your role.'
+        : `The token lacks the scope ${needed}.`,
+  })
+
+const Pages = () => {
+  const scopes = ownScopes.value
   const [first] = listNavPages(scopes)
   return (
     <Switch>
@@ -37,11 +76,7 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
             needed.some((scope) => scopes.has(scope)) ? (
               <Component key={id} id={id} scopes={scopes} />
             ) : (
-              <Failure
-                problem={
-                  new Problem(403, { title: 'Forbidden', detail: `The token lacks the scope ${needed[0]}.` })
-                }
-              />
+              <Failure problem={createForbidden(needed[0]!)} />
             )
           }
         </Route>
@@ -56,7 +91,7 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
           problem={
             new Problem(404, {
               title: 'Not found',
-              detail: 'The console has no such page, or the token does not allow any page.',
+              detail: 'The console has no such page, or you may not open any page.',
             })
           }
         />
@@ -65,58 +100,46 @@ const Pages = ({ scopes }: { scopes: Set<Scope> }) => {
   )
 }
 
-/**
- * Loads the scopes of the current token. Returns undefined until they are loaded, and the problem if they
- * cannot be loaded.
- */
-const useScopes = () => {
-  const [loaded, setLoaded] = useState<Set<Scope> | Problem>()
-  useSignalEffect(() => {
-    setLoaded(undefined)
-    const loading = token.value
-    if (loading === null) return
-    const keep = (result: Set<Scope> | Problem) => {
-      if (token.value === loading) setLoaded(result)
-    }
-    loadScopes().then(keep, (error) => keep(asProblem(error)))
-  })
-  return loaded
+const Main = () => {
+  const { value } = access
+  switch (value.state) {
+    case 'checking':
+      return <Loading />
+    case 'failed':
+      return <Failure problem={value.problem} again={checkAccess} />
+    case 'out':
+      return <SignIn because={value.because} />
+    case 'link':
+      return <OpenLink secret={value.secret} />
+    default:
+      return <Pages />
+  }
 }
 
-const Main = ({ isSignedIn, scopes }: { isSignedIn: boolean; scopes: Set<Scope> | Problem | undefined }) => {
-  if (!isSignedIn) return <SignIn />
-  if (scopes instanceof Set) return <Pages scopes={scopes} />
-  if (scopes instanceof Problem) return <Failure problem={scopes} />
-  return <Loading />
-}
-
-export const App = () => {
-  const scopes = useScopes()
-  const isSignedIn = token.value !== null
-  return (
-    <Router base={consolePath}>
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
-      <header class="bar">
-        <Link class="brand" href="/">
-          <img src={iconUrl} alt="" width="28" height="28" />
-          <span>
-            Leadwire <em>console</em>
-          </span>
-        </Link>
-        {isSignedIn && scopes instanceof Set && <Navigation scopes={scopes} />}
-        {isSignedIn && <Freshness />}
-        {isSignedIn && (
-          <button class="quiet" type="button" onClick={() => signOut()}>
-            Sign out
-          </button>
-        )}
-      </header>
-      <Notices />
-      <main id="main" tabIndex={-1}>
-        <Main isSignedIn={isSignedIn} scopes={scopes} />
-      </main>
-    </Router>
-  )
-}
+export const App = () => (
+  <Router base={consolePath}>
+    <a class="skip" href="#main">
+      Skip to the content
+    </a>
+    <header class="bar">
+      <Link class="brand" href="/">
+        <img src={iconUrl} alt="" width="28" height="28" />
+        <span>
+          Leadwire <em>console</em>
+        </span>
+      </Link>
+      {me.value && (
+        <>
+          <Navigation />
+          <Freshness />
+          <SignedIn me={me.value} />
+        </>
+      )}
+    </header>
+    <Notices />
+    <main id="main" tabIndex={-1}>
+      <Main />
+    </main>
+    <SignInDialog />
+  </Router>
+)

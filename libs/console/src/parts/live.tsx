@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { asProblem, type Problem, renderProblem } from '../api'
+import { me } from '../session'
 import { formatClock } from './format'
 
 const REFRESH_MS = 5000
@@ -85,10 +86,14 @@ export const useLive = <Data,>(
       if (!isUnmounted) timer = setTimeout(poll, everyMs)
     }
     finalKey.current = undefined
-    void poll()
+    // Loads now, and again when the user has signed in again.
+    const unsubscribe = me.subscribe((user) => {
+      if (user) void poll()
+    })
     document.addEventListener('visibilitychange', poll)
     return () => {
       isUnmounted = true
+      unsubscribe()
       clearTimeout(timer)
       running.current?.abort()
       document.removeEventListener('visibilitychange', poll)

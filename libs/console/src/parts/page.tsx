@@ -2,12 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { type Problem, renderProblem, type Scope } from '../api'
-import { signOut } from '../session'
+import { me, token } from '../session'
+import { signOut } from '../sign-in'
 
 export interface PageProps {
   /** The id in the page's URL. */
   id: string
-  /** The scopes of the token. */
+  /** The scopes of the signed-in user or token. */
   scopes: Set<Scope>
 }
 
@@ -49,21 +50,36 @@ export const Title = ({ title, from, actions, children = title }: TitleProps) =>
 
 export const Loading = () => <p class="loading">Loading…</p>
 
+/** The way on from a page that can't be loaded. `again` loads the page again. */
+const WayOn = ({ status, again = () => location.reload() }: { status: number; again?: () => void }) => {
+  if (status === 403 && token.value !== null) {
+    return (
+      <button type="button" onClick={() => signOut()}>
+        Use another token
+      </button>
+    )
+  }
+  if (status === 403 && me.value) {
+    return (
+      <Link class="button" href="/">
+        Go to the start page
+      </Link>
+    )
+  }
+  return (
+    <button type="button" onClick={again}>
+      Try again
+    </button>
+  )
+}
+
 /** Shown instead of a page that can't be loaded. */
 export const Failure = ({ problem, again }: { problem: Problem; again?: () => void }) => (
   <div class="card padded problem">
     <Title title={problem.title} />
     <p>{renderProblem(problem)}</p>
     <div class="actions">
-      {problem.status === 403 ? (
-        <button type="button" onClick={() => signOut()}>
-          Use another token
-        </button>
-      ) : (
-        <button type="button" onClick={again ?? (() => location.reload())}>
-          Try again
-        </button>
-      )}
+      <WayOn status={problem.status} again={again} />
     </div>
   </div>
 )
