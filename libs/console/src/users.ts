@@ -1,6 +1,28 @@
 import { api, readData, type Schemas } from './api'
+import type { Actor, Role, WithRole } from './coming'
 
-export type User = Schemas['User']
+export type User = Schemas['User'] & WithRole
+
+export const ROLE_LABELS: Record<Role, string> = {
+  admin: 'Admin',
+  sales: 'Sales',
+  support: 'Support',
+  viewer: 'Viewer',
+}
+
+/** Returns the name of the user or the token that made a change. */
+export const nameActor = ({ type, id, name }: Actor): string =>
+  type === 'user' ? name || `User ${id}` : `Token ${name}`
+
+/** A user in the history of a lead. The e-mail address is null if the user was removed. */
+export interface AssignedUser {
+  id: number
+  email: string | null
+}
+
+/** Describes the assigned user of a lead. null: no user is assigned. */
+export const describeAssigned = (user: AssignedUser | null): string =>
+  user === null ? 'none' : (user.email ?? `User ${user.id} (removed)`)
 
 /** Returns the first page of users, or the page after a cursor. */
 export const listUserPage = (

@@ -1,17 +1,39 @@
 import { useState } from 'preact/hooks'
 import { api, readData } from '../api'
+import type { Role } from '../coming'
 import { Action } from '../parts/action'
-import { Field, type FieldErrors } from '../parts/form'
+import { Field, type FieldErrors, Options } from '../parts/form'
 import { useLive } from '../parts/live'
 import { showNotice } from '../parts/notices'
-import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 import { Secret } from '../parts/secret'
 import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
-import { listUserPage, type User } from '../users'
+import { listUserPage, ROLE_LABELS, type User } from '../users'
 
-const NAMES = ['name', 'email']
+const NAMES = ['name', 'email', 'role']
+
+const NO_ROLE = 'No sign-in'
+
+const ROLE_OPTIONS: [value: string, text: string][] = [['', NO_ROLE], ...Object.entries(ROLE_LABELS)]
+
+const ROLE_HELP: [role: string, text: string][] = [
+  [NO_ROLE, 'gets leads, appointments and notifications, but cannot open the console'],
+  [ROLE_LABELS.admin, 'can do everything in the account'],
+  [ROLE_LABELS.sales, 'reads, creates and changes leads'],
+  [ROLE_LABELS.support, 'manages endpoints and deliveries, reads everything else'],
+  [ROLE_LABELS.viewer, 'reads everything, changes nothing'],
+]
+
+const renderRoleHelp = (user?: User) => (
+  <>
+    {ROLE_HELP.map(([role, text]) => (
+      <span key={role} class="line">{`${role}: ${text}.`}</span>
+    ))}
+    {user && <span class="line">A change of the role ends the sessions of the user.</span>}
+  </>
+)
 
 const renderFields = (user?: User) => (errors: FieldErrors) => (
   <>
@@ -21,13 +43,23 @@ const renderFields = (user?: User) => (errors: FieldErrors) => (
     <Field name="email" label="E-mail" errors={errors} help="Notifications are sent to this address.">
       {(attributes) => <input type="email" defaultValue={user?.email} {...attributes} />}
     </Field>
+    <Field name="role" label="Role" errors={errors} help={renderRoleHelp(user)}>
+      {(attributes) => (
+        <select {...attributes}>
+          <Options options={ROLE_OPTIONS} chosen={user?.role} />
+        </select>
+      )}
+    </Field>
   </>
 )
 
 const readBody = (fields: FormData) => ({
   name: String(fields.get('name')),
   email: String(fields.get('email')),
+  role: (String(fields.get('role')) || null) as Role | null,
 })
+
+const describeInvitation = (email: string) => `An invitation was sent to ${email}.`
 
 interface Calendar {
   name: string
@@ -53,8 +85,18 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
     await refresh()
   }
   const update = async (fields: FormData) => {
-    await api().PATCH('/manage/users/{id}', { params, body: readBody(fields) })
-    showNotice('Saved.')
+    const body = readBody(fields)
+    await api().PATCH('/manage/users/{id}', { params, body })
+    showNotice(body.role && !user.role ? `Saved. ${describeInvitation(body.email)}` : 'Saved.')
+    await refresh()
+  }
+  const invite = async () => {
+    await api().POST('/manage/users/{id}/invitation', { params })
+    showNotice(describeInvitation(user.email))
+  }
+  const endSessions = async () => {
+    await api().DELETE('/manage/users/{id}/sessions', { params })
+    showNotice(`All sessions of ${user.name} have ended.`)
     await refresh()
   }
   const remove = async () => {
@@ -70,6 +112,25 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
         run={update}
         question={{ title: `Edit ${user.name}`, yes: 'Save', names: NAMES, content: renderFields(user) }}
       />
+      {user.role && <Action label="Send invitation" quiet run={invite} />}
+      {user.role && (
+        <Action
+          label="End sessions"
+          quiet
+          danger
+          run={endSessions}
+          question={{
+            title: `End all sessions of ${user.name}?`,
+            yes: 'End sessions',
+            content: (
+              <p>
+                The user is signed out in every browser, and unused sign-in links stop working. The user can
+                ask for a new link.
+              </p>
+            ),
+          }}
+        />
+      )}
       <Action
         label={user.calendar_created_at ? 'New calendar address' : 'Calendar address'}
         quiet
@@ -108,8 +169,8 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
           yes: 'Remove',
           content: (
             <p>
-              Leads can no longer be assigned to this user, and the user gets no more notifications. The
-              user's leads, appointments and callbacks are kept. This can't be undone.
+              Leads can no longer be assigned to this user, and the user can no longer sign in and gets no
+              more notifications. The user's leads, appointments and callbacks are kept. This can't be undone.
             </p>
           ),
         }}
@@ -118,23 +179,30 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
   )
 }
 
-const makeColumns = (rows: Rows): Column<User>[] => [
+/** Without `rows` the table has no actions. */
+const makeColumns = (rows: Rows | false): Column<User>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
   { name: 'E-mail', cell: ({ email }) => <span class="wrap">{email}</span> },
+  {
+    name: 'Role',
+    cell: ({ role }) => (role ? ROLE_LABELS[role] : <span class="none">{NO_ROLE}</span>),
+  },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
-  { name: 'Actions', cell: (user) => <RowActions user={user} {...rows} /> },
+  ...(rows ? [{ name: 'Actions', cell: (user: User) => <RowActions user={user} {...rows} /> }] : []),
 ]
 
-/** /users: the users, to whom leads can be assigned. */
-export const Users = () => {
+/** /users: the users, to whom leads can be assigned and who may sign in with a role. */
+export const Users = ({ scopes }: PageProps) => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
   const { data, problem, refresh } = useLive(String(query), (signal) => listUserPage(cursor, signal))
   const [calendar, setCalendar] = useState<Calendar>()
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const mayManage = scopes.has('manage')
   const create = async (fields: FormData) => {
-    await api().POST('/manage/users', { body: readBody(fields) })
-    showNotice('Created.')
+    const body = readBody(fields)
+    await api().POST('/manage/users', { body })
+    showNotice(body.role ? `Created. ${describeInvitation(body.email)}` : 'Created.')
     await refresh()
   }
   return (
@@ -142,11 +210,13 @@ export const Users = () => {
       <Title
         title="Users"
         actions={
-          <Action
-            label="New user"
-            run={create}
-            question={{ title: 'New user', yes: 'Create', names: NAMES, content: renderFields() }}
-          />
+          mayManage && (
+            <Action
+              label="New user"
+              run={create}
+              question={{ title: 'New user', yes: 'Create', names: NAMES, content: renderFields() }}
+            />
+          )
         }
       />
       {calendar && (
@@ -162,7 +232,7 @@ export const Users = () => {
       ) : (
         <Table
           caption="Users"
-          columns={makeColumns({ refresh, onCalendar: setCalendar })}
+          columns={makeColumns(mayManage && { refresh, onCalendar: setCalendar })}
           rows={data.data}
           getKey={({ id }) => id}
         />
