@@ -1,3 +1,4 @@
+import { SCOPES } from '@leadwire/contracts/scopes'
 import type { ComponentType } from 'preact'
 import type { Scope } from './api'
 import { Account } from './pages/account'
@@ -12,6 +13,7 @@ import { Import } from './pages/import'
 import { Imports } from './pages/imports'
 import { Lead } from './pages/lead'
 import { Leads } from './pages/leads'
+import { Me } from './pages/me'
 import { Notification } from './pages/notification'
 import { Notifications } from './pages/notifications'
 import { Replay } from './pages/replay'
@@ -23,13 +25,13 @@ export interface Page {
   /** The path below /console. `:id` is passed to the component. The first matching page is shown. */
   path: string
   /** The page requires one of these scopes. */
-  scopes: Scope[]
+  scopes: readonly Scope[]
   /** The name in the navigation. Absent if the navigation does not list the page. */
   nav?: string
   component: ComponentType<PageProps>
 }
 
-/** All pages. A user starts at the first page with a `nav` that the token's scopes allow. */
+/** All pages. A user starts at the first page with a `nav` that their scopes allow. */
 export const PAGES: Page[] = [
   { path: '/endpoints', scopes: ['webhooks', 'manage:read'], nav: 'Endpoints', component: Endpoints },
   { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },
@@ -49,4 +51,5 @@ export const PAGES: Page[] = [
   { path: '/tokens', scopes: ['manage:read'], nav: 'Tokens', component: Tokens },
   { path: '/audit', scopes: ['manage:read'], nav: 'Audit log', component: Audit },
   { path: '/account', scopes: ['manage:read'], nav: 'Account', component: Account },
+  { path: '/me', scopes: SCOPES, component: Me },
 ]
