@@ -118,16 +118,18 @@ export const Account = ({ scopes }: PageProps) => {
   const { data, problem, refresh } = useLive('account', load)
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
   const { account, found } = data
+  const mayManage = scopes.has('manage')
   return (
     <>
       <Title title="Account" />
       <Facts
         rows={[
           ['Name', account.name],
+          ['E-mail of the contact', !mayManage && account.contact_email],
           ['Created', <Exactly at={account.created_at} />],
         ]}
       />
-      <Contact email={account.contact_email} refresh={refresh} />
+      {mayManage && <Contact email={account.contact_email} refresh={refresh} />}
       <Reconciled found={found} scopes={scopes} />
     </>
   )

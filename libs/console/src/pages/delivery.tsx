@@ -7,7 +7,7 @@ import { Badge } from '../parts/badge'
 import { DeliveryState } from '../parts/deliveries-table'
 import { formatDuration } from '../parts/format'
 import { useLive } from '../parts/live'
-import { Facts, Failure, Loading, Title } from '../parts/page'
+import { Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { useRetry } from '../parts/retry'
 import { SentRequest } from '../parts/sent-request'
 import { Ago, Ahead, Exactly } from '../parts/time'
@@ -133,7 +133,7 @@ const listFacts = ({ delivery, endpoint }: Shown): Parameters<typeof Facts>[0]['
 ]
 
 /** /deliveries/:id: one delivery with its attempts and the request. */
-export const Delivery = ({ id: text }: { id: string }) => {
+export const Delivery = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, async (signal): Promise<Shown> => {
     const [delivery, endpoints] = await Promise.all([retrieveDelivery(id, signal), listEndpoints(signal)])
@@ -151,7 +151,10 @@ export const Delivery = ({ id: text }: { id: string }) => {
       <Title
         title={`Delivery ${id}`}
         from={['Deliveries', '/deliveries']}
-        actions={mayRetry(data) && <Action label="Retry now" run={() => retry(delivery.attempts.length)} />}
+        actions={
+          scopes.has('webhooks') &&
+          mayRetry(data) && <Action label="Retry now" run={() => retry(delivery.attempts.length)} />
+        }
       >
         {`Delivery ${id} `}
         <DeliveryState delivery={delivery} /> {isTest(delivery) && <Badge word="Test" tone="calm" />}

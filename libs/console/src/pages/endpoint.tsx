@@ -19,7 +19,7 @@ import { Badge } from '../parts/badge'
 import { DeliveriesTable, DeliveryState } from '../parts/deliveries-table'
 import { formatNumber, formatSuccessRate } from '../parts/format'
 import { useLive } from '../parts/live'
-import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Recover, type Recovered, RecoveryProgress } from '../parts/recover'
 import { Secret } from '../parts/secret'
 import { Ago, Exactly } from '../parts/time'
@@ -89,7 +89,7 @@ const Figures = ({ endpoint: { id, health } }: { endpoint: ShownEndpoint }) => {
 }
 
 /** /endpoints/:id: one endpoint with its actions, health and latest deliveries. */
-export const Endpoint = ({ id: text }: { id: string }) => {
+export const Endpoint = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const { data, problem, refresh } = useLive(text, async (signal) => {
     const [endpoint, page] = await Promise.all([
@@ -102,6 +102,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
   const [asked, setAsked] = useState<Recovered>()
   const [link, setLink] = useState<string>()
   const isOwn = ownEndpoint.value !== null
+  const mayManage = scopes.has('webhooks')
   useEffect(
     () => () => {
       revealed.value = undefined
@@ -119,7 +120,9 @@ export const Endpoint = ({ id: text }: { id: string }) => {
         title={nameEndpoint(endpoint)}
         from={isOwn ? undefined : ['Endpoints', '/endpoints']}
         actions={
-          <EndpointActions endpoint={endpoint} refresh={refresh} onTested={setSent} onShared={setLink} />
+          mayManage && (
+            <EndpointActions endpoint={endpoint} refresh={refresh} onTested={setSent} onShared={setLink} />
+          )
         }
       >
         {nameEndpoint(endpoint)} <Badge word={word} tone={tone} />
@@ -147,7 +150,7 @@ export const Endpoint = ({ id: text }: { id: string }) => {
       )}
       <RecoveryProgress endpoint={endpoint} asked={asked} />
       <Figures endpoint={endpoint} />
-      {enabled && (
+      {mayManage && enabled && (
         <div class="actions">
           <Recover
             endpoint={endpoint}

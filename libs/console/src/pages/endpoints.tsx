@@ -10,7 +10,7 @@ import {
 import { Badge } from '../parts/badge'
 import { formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
-import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { type Column, Table } from '../parts/table'
 import { Ago } from '../parts/time'
 
@@ -64,7 +64,7 @@ const COLUMNS: Column<WatchedEndpoint>[] = [
 ]
 
 /** /endpoints: all endpoints with their health, failing ones first. */
-export const Endpoints = () => {
+export const Endpoints = ({ scopes }: PageProps) => {
   const { data: endpoints, problem, refresh } = useLive('endpoints', loadEndpoints)
   if (ownEndpoint.value !== null) return <Redirect to={`/endpoints/${ownEndpoint.value}`} replace />
   if (!endpoints) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
@@ -74,9 +74,11 @@ export const Endpoints = () => {
       <Title
         title="Endpoints"
         actions={
-          <Link class="button" href="/endpoints/new">
-            New endpoint
-          </Link>
+          scopes.has('webhooks') && (
+            <Link class="button" href="/endpoints/new">
+              New endpoint
+            </Link>
+          )
         }
       />
       {endpoints.length === 0 ? (

@@ -53,7 +53,7 @@ const listFacts = (shown: ImportRecord): FactRows => [
 ]
 
 /** /imports/:id: the progress of an import, its ignored columns and its failed rows. */
-export const Import = ({ id: text }: PageProps) => {
+export const Import = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const [query] = useQuery()
   const { data, problem, refresh } = useLive(
@@ -74,6 +74,7 @@ export const Import = ({ id: text }: PageProps) => {
         title={`Import ${id}`}
         from={['Imports', '/imports']}
         actions={
+          scopes.has('manage') &&
           !shown.finished_at && (
             <Action
               label="Cancel import"

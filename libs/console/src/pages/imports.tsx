@@ -15,7 +15,7 @@ import { Badge } from '../parts/badge'
 import { Field, Options, useForm } from '../parts/form'
 import { formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
-import { Empty, Failure, Loading, Title } from '../parts/page'
+import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 import { saveFile } from '../parts/save-file'
 import { type Column, Table } from '../parts/table'
@@ -102,8 +102,8 @@ const Upload = () => {
   )
 }
 
-/** /imports: the upload form, and the imports, newest first. */
-export const Imports = () => {
+/** /imports: the upload form for managers, and the imports, newest first. */
+export const Imports = ({ scopes }: PageProps) => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
   const { data, problem, refresh } = useLive(String(query), (signal) =>
@@ -115,8 +115,12 @@ export const Imports = () => {
   return (
     <>
       <Title title="Imports" />
-      <Upload />
-      <Columns columns={columns} />
+      {scopes.has('manage') && (
+        <>
+          <Upload />
+          <Columns columns={columns} />
+        </>
+      )}
       {data.data.length === 0 ? (
         <Empty>Nothing was imported in the last 30 days.</Empty>
       ) : (

@@ -61,6 +61,7 @@ export const Notification = ({ id: text, scopes }: PageProps) => {
         title={`Notification ${id}`}
         from={['Notifications', '/notifications']}
         actions={
+          scopes.has('manage') &&
           mayRetry(data) && (
             <Action
               label="Retry now"

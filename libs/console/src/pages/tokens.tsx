@@ -6,7 +6,7 @@ import { Boxes, Field, type FieldErrors } from '../parts/form'
 import { LAST_MINUTE } from '../parts/format'
 import { useLive } from '../parts/live'
 import { showNotice } from '../parts/notices'
-import { Failure, Loading, Title } from '../parts/page'
+import { Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 import { Secret } from '../parts/secret'
 import { type Column, Table } from '../parts/table'
@@ -173,7 +173,8 @@ const Revoke = ({ token: { id, name }, refresh }: { token: Token; refresh: () =>
   />
 )
 
-const makeColumns = (refresh: () => Promise<void>): Column<Token>[] => [
+/** Without `refresh` the table has no actions. */
+const makeColumns = (refresh: (() => Promise<void>) | false): Column<Token>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
   {
     name: 'State',
@@ -206,19 +207,23 @@ const makeColumns = (refresh: () => Promise<void>): Column<Token>[] => [
       </span>
     ),
   },
-  {
-    name: 'Actions',
-    cell: (token) =>
-      token.revoked_at || isExpired(token) ? (
-        <span class="none">–</span>
-      ) : (
-        <Revoke token={token} refresh={refresh} />
-      ),
-  },
+  ...(refresh
+    ? [
+        {
+          name: 'Actions',
+          cell: (token: Token) =>
+            token.revoked_at || isExpired(token) ? (
+              <span class="none">–</span>
+            ) : (
+              <Revoke token={token} refresh={refresh} />
+            ),
+        },
+      ]
+    : []),
 ]
 
 /** /tokens: the tokens of the account. */
-export const Tokens = () => {
+export const Tokens = ({ scopes }: PageProps) => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
   const { data, problem, refresh } = useLive(String(query), (signal) =>
@@ -226,6 +231,7 @@ export const Tokens = () => {
   )
   const [created, setCreated] = useState<Schemas['CreatedToken']>()
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const mayManage = scopes.has('manage')
   const create = async (fields: FormData) => {
     setCreated((await readData(api().POST('/manage/tokens', { body: readBody(fields) }))).data)
     await refresh()
@@ -235,16 +241,18 @@ export const Tokens = () => {
       <Title
         title="Tokens"
         actions={
-          <Action
-            label="New token"
-            run={create}
-            question={{
-              title: 'New token',
-              yes: 'Create',
-              names: NAMES,
-              content: renderFields,
-            }}
-          />
+          mayManage && (
+            <Action
+              label="New token"
+              run={create}
+              question={{
+                title: 'New token',
+                yes: 'Create',
+                names: NAMES,
+                content: renderFields,
+              }}
+            />
+          )
         }
       />
       {created && (
@@ -255,7 +263,12 @@ export const Tokens = () => {
           onStored={() => setCreated(undefined)}
         />
       )}
-      <Table caption="Tokens" columns={makeColumns(refresh)} rows={data.data} getKey={({ id }) => id} />
+      <Table
+        caption="Tokens"
+        columns={makeColumns(mayManage && refresh)}
+        rows={data.data}
+        getKey={({ id }) => id}
+      />
       <Pager next={data.next_cursor} names={['First', 'Next']} />
     </>
   )
