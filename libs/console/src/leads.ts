@@ -61,7 +61,7 @@ export const formatPounds = (value: number): string => wholePounds.format(value)
 export const formatPence = (pence: number): string => pounds.format(pence / 100)
 
 /**
- * Returns the filters of leads. If the token cannot list the users, `users` is undefined, and the filter for
+ * Returns the filters of leads. If the user cannot list the users, `users` is undefined, and the filter for
  * the assigned user is a text field for the user's ID.
  */
 export const leadFilters = (users: User[] | undefined): Filter[] => [

@@ -3,7 +3,7 @@ import { api, readData, type Schemas } from './api'
 export type Notification = Schemas['Notification']
 export type ShownNotification = Schemas['NotificationWithAttempts']
 
-export const SUBJECT_LABELS: Record<Notification['subject'], string> = {
+export const SUBJECT_LABELS: Record<Notification['subject'] | 'sign_in' | 'invitation', string> = {
   assigned: 'Lead assigned',
   appointment: 'Appointment',
   'appointment.rescheduled': 'Appointment moved',
@@ -12,6 +12,8 @@ export const SUBJECT_LABELS: Record<Notification['subject'], string> = {
   'callback.rescheduled': 'Callback moved',
   'callback.cancelled': 'Callback cancelled',
   digest: 'Digest',
+  sign_in: 'Sign-in link',
+  invitation: 'Invitation',
   'webhook_endpoint.failing': 'Endpoint is failing',
 }
 

@@ -32,7 +32,7 @@ const LeadLink = ({ reference }: { reference: string }) => {
 
 interface Given {
   shown: ShownLead
-  /** Whether the token may mark the lead as a duplicate. */
+  /** Whether the user may mark the lead as a duplicate. */
   canMark: boolean
   refresh: () => Promise<void>
 }

@@ -2,6 +2,7 @@ import { formatPounds, STATUS_LABELS, type Status } from '../leads'
 import { formatUkInstant } from '../parts/format'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
+import { type AssignedUser, describeAssigned, nameActor } from '../users'
 import type { HistoryEntry } from './load-lead'
 
 type Change = HistoryEntry['changes'][number]
@@ -27,7 +28,7 @@ const LABELS: Partial<Record<Change['field'], Label>> = {
   value: { name: 'Value', describeValue: (value) => formatPounds(value as number) },
   user: {
     name: 'Assigned user',
-    describeValue: (value) => (value as { email: string } | null)?.email ?? 'none',
+    describeValue: (value) => describeAssigned(value as AssignedUser | null),
   },
   appointment: scheduled('Appointment'),
   callback: scheduled('Callback'),
@@ -60,7 +61,8 @@ const COLUMNS: Column<HistoryEntry>[] = [
   },
   {
     name: 'By',
-    cell: ({ token }) => (token ? `Token ${token.name}` : <span class="none">not recorded</span>),
+    cell: ({ actor }) =>
+      actor ? <span class="wrap">{nameActor(actor)}</span> : <span class="none">not recorded</span>,
   },
   { name: 'When', cell: ({ at }) => <Exactly at={at} /> },
 ]

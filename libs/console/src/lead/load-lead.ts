@@ -1,12 +1,13 @@
 import { api, leadsApi, readData, type Schemas, type Scope } from '../api'
+import type { WithActor } from '../coming'
 import { type Delivery, listDeliveries } from '../deliveries'
 import { type Endpoint, listEndpoints } from '../endpoints'
 import { isErased, type Lead } from '../leads'
-import { listUsers, type User } from '../users'
+import { type AssignedUser, listUsers, type User } from '../users'
 
 export type Scheduled = Schemas['ScheduledRecord']
 export type Attachment = Schemas['Image']
-export type HistoryEntry = Schemas['LeadHistoryEntry']
+export type HistoryEntry = Schemas['LeadHistoryEntry'] & WithActor
 export type Suspect = Schemas['LeadSuspect']
 export type Erasure = Schemas['Erasure']
 
@@ -24,13 +25,13 @@ export interface ShownLead {
   appointments: Scheduled[]
   callbacks: Scheduled[]
   attachments: Attachment[]
-  /** Whether the token may change the lead. False for an erased lead. */
+  /** Whether the user may change the lead. False for an erased lead. */
   canChange: boolean
-  /** The users of the account. Absent if the token may not list users. */
+  /** The users of the account. Absent if the user may not list users. */
   users?: User[]
-  /** Absent if the token may not read deliveries. */
+  /** Absent if the user may not read deliveries. */
   webhooks?: LeadWebhooks
-  /** Present if the lead was erased and the token may read receipts. */
+  /** Present if the lead was erased and the user may read receipts. */
   erasure?: Erasure
 }
 
@@ -49,7 +50,7 @@ const loadWebhooks = async (reference: string, signal: AbortSignal): Promise<Lea
   return { deliveries, endpoints }
 }
 
-/** Loads a lead with all lists that the token may read. Each list has at most its newest 100 entries. */
+/** Loads a lead with all lists that the user may read. Each list has at most its newest 100 entries. */
 export const loadLead = async (
   reference: string,
   scopes: Set<Scope>,
@@ -90,8 +91,8 @@ export const loadLead = async (
  * Returns the user in the latest assignment of the history. Returns null if the latest assignment removed the
  * user, and undefined if the history has no assignment.
  */
-export const findAssignedUser = (history: HistoryEntry[]): { id: number; email: string } | null | undefined =>
+export const findAssignedUser = (history: HistoryEntry[]): AssignedUser | null | undefined =>
   history.flatMap(({ changes }) => changes).find(({ field }) => field === 'user')?.to as
-    | { id: number; email: string }
+    | AssignedUser
     | null
     | undefined

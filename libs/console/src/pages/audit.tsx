@@ -1,12 +1,14 @@
 import { Link } from 'wouter-preact'
 import { api, readData, type Schemas } from '../api'
+import type { WithActor } from '../coming'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
+import { nameActor } from '../users'
 
-type Entry = Schemas['AuditEntry']
+type Entry = Schemas['AuditEntry'] & WithActor
 
 const KINDS: Record<string, string> = { webhook_endpoint: 'endpoint' }
 
@@ -36,6 +38,12 @@ const formatValue = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+/** Describes a change of a field. The API shows no values of personal fields. */
+const describeChange = (from: unknown, to: unknown): string => {
+  if (from === null) return to === null ? 'not shown' : formatValue(to)
+  return `${formatValue(from)} → ${formatValue(to)}`
+}
+
 const Changes = ({ changes }: Entry) => {
   const all = Object.entries(changes)
   if (all.length === 0) return <span class="none">–</span>
@@ -44,7 +52,7 @@ const Changes = ({ changes }: Entry) => {
       {all.map(([field, { from, to }]) => (
         <span key={field} class="line">
           <span class="faint">{`${field.replaceAll('_', ' ')}: `}</span>
-          {from === null ? formatValue(to) : `${formatValue(from)} → ${formatValue(to)}`}
+          {describeChange(from, to)}
         </span>
       ))}
     </span>
@@ -55,7 +63,7 @@ const COLUMNS: Column<Entry>[] = [
   { name: 'Action', cell: ({ action }) => labelAction(action) },
   { name: 'ID', cell: renderTarget },
   { name: 'Changes', cell: Changes },
-  { name: 'By', cell: ({ token }) => (token ? `Token ${token.name}` : 'An operator') },
+  { name: 'By', cell: ({ actor }) => <span class="wrap">{actor ? nameActor(actor) : 'An operator'}</span> },
   { name: 'When', cell: ({ at }) => <Exactly at={at} /> },
 ]
 

@@ -24,6 +24,7 @@ import { useLive } from '../parts/live'
 import { type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { createJsonFile, saveFile } from '../parts/save-file'
 import { Exactly } from '../parts/time'
+import { describeAssigned } from '../users'
 
 const LATEST = 10
 
@@ -39,7 +40,7 @@ const listFacts = ({ lead, managedLead, history }: ShownLead): FactRows => {
       </span>,
     ],
     ['Value', formatPounds(lead.value)],
-    ['Assigned user', user === null ? 'none' : user?.email],
+    ['Assigned user', user !== undefined && describeAssigned(user)],
     ['Description', lead.description],
     ['Postcode', lead.postcode],
     ['Referrer', lead.referrer_url ? `${lead.referrer}: ${lead.referrer_url}` : lead.referrer],
