@@ -47,7 +47,7 @@ export const readWebhookConfig = (env: NodeJS.ProcessEnv) =>
     IDEMPOTENCY_RETENTION: settings.retention({ default: DAY_MS }),
     /**
      * The maximum number of e-mails to one user in an hour. A digest lists the notifications beyond this
-     * number.
+     * number. Sign-in links and invitations are not limited.
      */
     NOTIFICATIONS_PER_HOUR: settings.count({ default: 20, max: 1_000_000 }),
     SMTP_URL: mailTarget(),

@@ -47,6 +47,12 @@ import { limitMessages, listDigestEntries } from './notifications/limit-messages
 import { createMailboxes } from './notifications/notify-contact'
 import { deleteMessagesFrom, notifyUser } from './notifications/notify-user'
 import { orderInvitations } from './notifications/order-invitations'
+import {
+  DELETE_LINKS_EVERY_MS,
+  deleteEndedLinks,
+  readSignInLink,
+  storeSignInLink,
+} from './notifications/sign-in-links'
 import type { Dependencies, Loop } from './operation'
 import { createPruneEventMessages } from './removal/prune-event-messages'
 import { createPruneEvents } from './removal/prune-events'
@@ -70,7 +76,8 @@ const MAIL = { concurrency: 8, endpointConcurrency: 2, waitingAfterMs: Number.PO
  * no more events, then it starts no more attempts, and then it accepts no more calls.
  *
  * Specs may replace `clock` (the clock of the database), `sync` (a round of the loop that updates the
- * deliveries of changed endpoints) and `idlePollMs` (the longest pause between two polls).
+ * deliveries of changed endpoints) and `idlePollMs` (the longest pause between two polls, and the pause
+ * between two deletions of sign-in links).
  */
 export const startWebhookService = async (
   { config, logger, lifecycle }: ServiceContext<Config>,
@@ -158,6 +165,7 @@ export const startWebhookService = async (
     clock,
     authorities: watchAuthorities(config.SMTP_CA_FILE, { lifecycle, logger }),
     listDigestEntries: (digestId: string) => listDigestEntries(messages.results, digestId),
+    readSignInLink: (eventId: string) => readSignInLink({ database: messages.results, sealer }, eventId),
   }
   const claimMs = { webhooks: computeClaimMs(WEBHOOK_TIMEOUT), notifications: computeClaimMs(SMTP_TIMEOUT) }
   const keepOrder = orderInvitations({ database: messages.results, clock, claimMs: claimMs.notifications })
@@ -167,11 +175,15 @@ export const startWebhookService = async (
     mostPerHour: config.NOTIFICATIONS_PER_HOUR,
   })
   const hold = createMailHold({ database: messages.results, clock, logger, metrics })
+  const createMailbox = createMailboxes(messages.results)
   const notifications = deliverEvents({
     ...shared,
     kind: 'notification',
     tables: messages,
-    prepare: createMailboxes(messages.results),
+    prepare: async (event) => {
+      await createMailbox(event)
+      await storeSignInLink(messages.results, event)
+    },
     attempt: async (delivery) => {
       const unmade = (await keepOrder(delivery)) ?? (await limit(delivery))
       return unmade ?? hold(delivery, () => notifyUser(delivery, mail))
@@ -183,6 +195,7 @@ export const startWebhookService = async (
   const watchClock = createClockWatch({ database: leads.results, metrics, logger })
   loops.run('clock difference', WATCH_CLOCK_EVERY_MS, watchClock)
   loops.run('ended secrets', 60_000, () => removeEndedSecrets(leads.database, { sealer, clock }))
+  loops.run('sign-in links', idlePollMs ?? DELETE_LINKS_EVERY_MS, () => deleteEndedLinks(messages.database))
   const prune = startPruning({ loops, metrics })
   prune('idempotency_keys', oldKeys(leads.database, config.IDEMPOTENCY_RETENTION))
   // Keeps a replay at least as long as an idempotency key, because a saved response may contain the id of the

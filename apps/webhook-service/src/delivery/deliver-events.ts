@@ -18,7 +18,8 @@
  *
  * The append step also fans out an event if its account has at most 10 endpoints and no event in
  * `fan_out_queue`. All other events enter this queue. E-mails take the same steps in the schema
- * `notifications`. Only the attempt differs.
+ * `notifications`. Only the attempt differs. The link with which a user signs in is stored separately, before
+ * the append of its e-mail (`notifications/sign-in-links.ts`).
  *
  * The status of a delivery (`deliveries.status`):
  *

@@ -18,7 +18,11 @@ interface Content {
   title: string
   greeting: string
   opening: string
+  /** A separate line after the opening. */
+  link?: string | undefined
   rows: [label: string, value: string][]
+  /** The paragraphs at the end. */
+  notes?: string[]
 }
 
 const SUBJECTS: Record<string, { title: string; opening: string }> = {
@@ -117,20 +121,53 @@ const buildFailureContent = (
   }
 }
 
+/** Builds the content of a message with a link (`link`) with which its user signs in. */
+const buildSignInContent = (
+  { subject, userName, accountName, linkExpiresAt }: NotificationRequested,
+  link: string,
+  timeZone: string,
+): Content => {
+  const greeting = `Hello ${userName},`
+  const end = formatTime(timeZone, linkExpiresAt!)
+  if (subject === 'invitation')
+    return {
+      title: `${accountName} invites you to Leadwire`,
+      greeting,
+      opening: `${accountName} invites you to Leadwire. Use this link to sign in:`,
+      link,
+      rows: [],
+      notes: [`The link works once, until ${end}.`, 'If you do not expect this invitation, ignore it.'],
+    }
+  return {
+    title: 'Sign in to Leadwire',
+    greeting,
+    opening: `Use this link to sign in to Leadwire for ${accountName}.`,
+    link,
+    rows: [],
+    notes: [
+      `The link works once, until ${end}, and only in the browser that asked for it.`,
+      'If you did not ask for this e-mail, ignore it.',
+    ],
+  }
+}
+
 interface MessageOptions {
   from: Sender
   timeZone: string
   /** The entries of the message if it is a digest. */
   digest?: DigestEntries | undefined
+  /** The link of the message if its user signs in with it. */
+  link?: string | undefined
 }
 
 const selectContent = (
   event: NotificationRequested,
-  { timeZone, digest }: Omit<MessageOptions, 'from'>,
+  { timeZone, digest, link }: Omit<MessageOptions, 'from'>,
 ): Content => {
   const { failure, accountName } = event
   if (failure) return buildFailureContent(accountName, failure, timeZone)
   if (digest) return buildDigestContent(event, digest, timeZone)
+  if (link !== undefined) return buildSignInContent(event, link, timeZone)
   return buildLeadContent(event, timeZone)
 }
 
@@ -140,35 +177,48 @@ const selectContent = (
  */
 const buildContent = (event: NotificationRequested, options: Omit<MessageOptions, 'from'>): Content => {
   const content = selectContent(event, options)
-  const { title, greeting, opening } = content
+  const { title, greeting, opening, link, notes = [] } = content
   const rows = content.rows.map(([label, value]): [string, string] => [label, oneLine(value)])
   return {
     title: oneLine(title),
     greeting: oneLine(greeting),
     opening: oneLine(opening),
+    link,
     rows: rows.filter(([, value]) => value !== ''),
+    notes: notes.map(oneLine),
   }
 }
 
-const renderText = ({ greeting, opening, rows }: Content): string => {
+const renderText = ({ greeting, opening, link = '', rows, notes = [] }: Content): string => {
   const lines = rows.map(([label, value]) => `${label}:`.padEnd(11) + value)
-  return [greeting, '', opening, '', ...lines, ''].join('\n')
+  const paragraphs = [greeting, opening, link, lines.join('\n'), ...notes]
+  return `${paragraphs.filter((paragraph) => paragraph !== '').join('\n\n')}\n`
 }
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-const renderHtml = ({ greeting, opening, rows }: Content): string => `<!doctype html>
+const renderParagraph = (text: string): string => `<p>${escapeHtml(text)}</p>`
+
+const renderLink = (link: string): string => `<p><a href="${escapeHtml(link)}">${escapeHtml(link)}</a></p>`
+
+const renderTable = (rows: Content['rows']): string => `<table cellpadding="4">
+${rows.map(([label, value]) => `<tr><th align="left">${label}</th><td>${escapeHtml(value)}</td></tr>`).join('\n')}
+</table>`
+
+const renderHtml = ({ greeting, opening, link, rows, notes = [] }: Content): string => {
+  const parts = [renderParagraph(greeting), renderParagraph(opening)]
+  if (link !== undefined) parts.push(renderLink(link))
+  if (rows.length > 0) parts.push(renderTable(rows))
+  parts.push(...notes.map(renderParagraph))
+  return `<!doctype html>
 <html lang="en">
 <body>
-<p>${escapeHtml(greeting)}</p>
-<p>${escapeHtml(opening)}</p>
-<table cellpadding="4">
-${rows.map(([label, value]) => `<tr><th align="left">${label}</th><td>${escapeHtml(value)}</td></tr>`).join('\n')}
-</table>
+${parts.join('\n')}
 </body>
 </html>
 `
+}
 
 export interface Message {
   eventId: string
@@ -217,10 +267,10 @@ const renderInvitation = (
  */
 export const composeMessage = async (
   event: NotificationRequested,
-  { from, timeZone, digest }: MessageOptions,
+  { from, timeZone, digest, link }: MessageOptions,
 ): Promise<Message> => {
   const { eventId, userName, userEmail, requestedAt, date } = event
-  const content = buildContent(event, { timeZone, digest })
+  const content = buildContent(event, { timeZone, digest, link })
   const { title } = content
   const text = renderText(content)
   // Uses the spelling that an e-mail address has in e-mail headers, usually with a domain in ASCII. Calendars

@@ -1,6 +1,6 @@
 import { eventually, manualClock } from '@leadwire/test-kit'
 import { reply } from './mail-server.fixture'
-import { notification, startMailing } from './notifications.fixture'
+import { notification, signIn, startMailing } from './notifications.fixture'
 
 const HOUR_MS = 3_600_000
 
@@ -89,5 +89,18 @@ test('a manual attempt counts as a message', async () => {
 
   clock.advance(HOUR_MS + 10_000)
   await expectStatuses({ delivered: 2 })
+  expect(mails.at(-1)!.subject).toBe('Summary of notifications (1)')
+})
+
+test('sign-in links and invitations are not limited, do not count, and are in no digest', async () => {
+  const clock = manualClock()
+  const { mails } = await start({}, { clock, NOTIFICATIONS_PER_HOUR: 1 })
+  await publish(signIn(), signIn(), signIn({ subject: 'invitation' }), notification())
+  await expectStatuses({ delivered: 4 })
+  await publish(signIn(), signIn({ subject: 'invitation' }), notification())
+  await expectStatuses({ delivered: 6, cancelled: 1, pending: 1 })
+
+  clock.advance(HOUR_MS + 10_000)
+  await expectStatuses({ delivered: 7, cancelled: 1 })
   expect(mails.at(-1)!.subject).toBe('Summary of notifications (1)')
 })

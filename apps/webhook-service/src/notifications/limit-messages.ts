@@ -1,6 +1,7 @@
 import { NotificationRequested } from '@leadwire/contracts'
 import { type Database, newEventId, type OpenTransaction, statement } from '@leadwire/service-kit'
 import { type Clock, microseconds } from '../clock'
+import { isSignIn } from '../delivery/append/read-event'
 import type { ClaimedDelivery } from '../delivery/claim/claim-deliveries'
 import type { Unmade } from '../delivery/record/record-attempts'
 import { DIGEST, type DigestEntries } from './compose-message'
@@ -93,7 +94,8 @@ const findOrStoreDigest = async (
  * Creates a function that limits the messages to a user in an hour. A message beyond the limit is cancelled,
  * and listed in a digest that is sent after the end of the hour. A manual attempt counts as a further
  * message, so that manual attempts cannot exceed the limit. A digest counts only if it is sent by a manual
- * attempt.
+ * attempt. Sign-in links and invitations are not limited, because leads-service limits them. They would also
+ * be useless in a digest, which contains no links.
  *
  * The transaction locks the row of `message_counts`, then the mailbox, then the delivery.
  */
@@ -103,7 +105,7 @@ export const limitMessages =
     const event = NotificationRequested.decode(body)
     const { accountId, userId } = event
     // A message to the contact of an account has no user and is not limited.
-    if (userId === 0 || (event.subject === DIGEST && !manual)) return undefined
+    if (userId === 0 || isSignIn(event) || (event.subject === DIGEST && !manual)) return undefined
     const hour = Math.floor(clock.now().getTime() / HOUR_MS) * HOUR_MS
     const isAllowed = await database.transaction(async (tx) => {
       const [claimed] = await findClaimed(tx, id, claim)

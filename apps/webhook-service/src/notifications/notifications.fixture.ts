@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { LEADS_STREAM, NotificationRequested } from '@leadwire/contracts'
+import { LEADS_STREAM, NotificationRequested, signInLinkContext } from '@leadwire/contracts'
+import { createSealer } from '@leadwire/service-kit'
 import { eventually, startNats, type TestNats } from '@leadwire/test-kit'
 import { jetstream } from '@nats-io/jetstream'
-import { openDoors, startService } from '../service.fixture'
+import { openDoors, SETTINGS, startService } from '../service.fixture'
 import { type MailServer, startMailServer } from './mail-server.fixture'
 
 export const notification = (change: object = {}) =>
@@ -26,6 +27,27 @@ export const notification = (change: object = {}) =>
     requestedAt: '2026-06-01T08:00:00.123456Z',
     ...change,
   })
+
+/** The link of the notifications that `signIn` builds. Its secret looks like the secret of a token. */
+export const LINK = 'https://console.example.com/#sign-in=lw_live_YqJ3v0nPZt8RkMx5cWb2LdHs7fGa1UeQo4Ti6KyNB9w'
+
+/** Builds a notification with the link `LINK`, which the first of `keys` encrypts. */
+export const signIn = (change: object = {}, keys: Buffer[] = SETTINGS.ENCRYPTION_KEYS) => {
+  const eventId = randomUUID()
+  return NotificationRequested.fromPartial({
+    eventId,
+    accountId: 1,
+    accountName: 'Bay & Sons',
+    subject: 'sign_in',
+    userId: 5,
+    userEmail: 'sam@example.com',
+    userName: 'Sam',
+    requestedAt: '2026-06-24T13:15:00.123456Z',
+    sealedLink: createSealer(keys).seal(LINK, signInLinkContext(eventId)),
+    linkExpiresAt: '2026-06-24T13:30:00.123456Z',
+    ...change,
+  })
+}
 
 type Settings = NonNullable<Parameters<typeof startService>[1]>
 

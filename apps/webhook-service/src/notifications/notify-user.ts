@@ -6,11 +6,13 @@ import type { Watched } from '@leadwire/service-kit'
 import type { NodemailerError } from 'nodemailer'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import type { Clock } from '../clock'
+import { isSignIn } from '../delivery/append/read-event'
 import { classifyFailure, type Outcome, type Result, timeAttempt } from '../delivery/attempt/make-attempt'
 import { cutText } from '../delivery/attempt/read-response'
 import type { Webhook } from '../delivery/attempt/webhook-headers'
 import { composeMessage, DIGEST, type DigestEntries, type Message } from './compose-message'
 import type { MailServer, MailTarget, Sender } from './mail-settings'
+import { quotesSecret } from './quotes-secret'
 
 /** How long a drain waits for the response of the mail server to a message. */
 const DRAIN_MS = 5000
@@ -26,6 +28,8 @@ interface MailOptions {
   clock: Clock
   /** Returns the entries of a digest. `digestId` is the id of its event. */
   listDigestEntries: (digestId: string) => Promise<DigestEntries>
+  /** Returns the sign-in link of an event, or undefined if the link was deleted. */
+  readSignInLink: (eventId: string) => Promise<string | undefined>
 }
 
 /**
@@ -178,14 +182,40 @@ const describeFailure = (error: NodemailerError | Unconfirmed): MailResult => {
   return { ...received, error: classifyFailure({ code: originalCode ?? code }) }
 }
 
+/** The parts of a message that its event does not contain. */
+interface Additions {
+  digest: DigestEntries | undefined
+  link: string | undefined
+}
+
+const LINK_IS_GONE: MailResult = {
+  ...NO_RESPONSE,
+  error: 'unsendable',
+  permanent: true,
+  reason: 'The link is no longer stored, so it cannot be sent. Request a new link.',
+}
+
+/**
+ * Removes the response and the cause if they quote the link. A mail server may quote a message that it
+ * refuses, and an error of nodemailer may repeat the response of the server.
+ */
+const hideLink = (result: MailResult, link: string): MailResult => {
+  const { response, cause } = result
+  const hidden = { ...result }
+  if (response !== null && quotesSecret(response, link))
+    hidden.response = 'The response is not kept, because it quotes the link.'
+  if (cause instanceof Error && quotesSecret(cause.message, link)) hidden.cause = undefined
+  return hidden
+}
+
 const send = async (
   event: NotificationRequested,
-  digest: DigestEntries | undefined,
+  additions: Additions,
   options: MailOptions,
 ): Promise<MailResult> => {
   let message: Message
   try {
-    message = await composeMessage(event, { ...options, digest })
+    message = await composeMessage(event, { ...options, ...additions })
   } catch (cause) {
     return { ...NO_RESPONSE, error: 'unsendable', permanent: true, cause }
   }
@@ -203,13 +233,22 @@ const send = async (
   }
 }
 
-/** Makes one attempt to send a notification. Rejects only if the entries of a digest cannot be read. */
+/**
+ * Makes one attempt to send a notification. Rejects only if the entries of a digest or a sign-in link cannot
+ * be read. Rejects with `internal` if no key decrypts the link.
+ */
 export const notifyUser = async (
   { body, traceparent }: Webhook,
   options: MailOptions,
 ): Promise<MailOutcome> => {
   const span = { name: 'send e-mail', status: 'leadwire.smtp.status_code', clock: options.clock }
   const event = NotificationRequested.decode(body)
-  const digest = event.subject === DIGEST ? await options.listDigestEntries(event.eventId) : undefined
-  return timeAttempt(traceparent, span, () => send(event, digest, options))
+  const { eventId, subject } = event
+  const digest = subject === DIGEST ? await options.listDigestEntries(eventId) : undefined
+  const link = isSignIn(event) ? await options.readSignInLink(eventId) : undefined
+  return timeAttempt(traceparent, span, async () => {
+    if (isSignIn(event) && link === undefined) return LINK_IS_GONE
+    const result = await send(event, { digest, link }, options)
+    return link === undefined ? result : hideLink(result, link)
+  })
 }

@@ -31,6 +31,8 @@ const deleteEvents = statement('remove-events')`
     DELETE FROM deliveries WHERE id = ANY (ARRAY (SELECT id FROM of_events))
   ), queued AS (
     DELETE FROM fan_out_queue WHERE event_id = ANY ($1::uuid[])
+  ), links AS (
+    DELETE FROM notifications.sign_in_links WHERE event_id = ANY ($1::uuid[])
   )
   DELETE FROM events WHERE id = ANY ($1::uuid[])`
 

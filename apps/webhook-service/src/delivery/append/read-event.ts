@@ -9,14 +9,20 @@ import {
 import { parseTraceparent } from '@leadwire/service-kit'
 import { renderMatchColumn } from '../../endpoints/filter'
 
-export interface StoredEvent
-  extends Pick<Event, 'type' | 'test' | 'accountId' | 'accountKey' | 'leadReference'> {
+export interface StoredEvent extends Pick<Event, 'type' | 'test' | 'accountId' | 'accountKey'> {
   id: string
+  /** Null for a notification that is not about a lead. */
+  leadReference: string | null
   /** The lead's version after the change. Null for a notification, which is not in its account's log. */
   leadVersion: number | null
   body: Buffer
   /** The body for endpoints that include attributes. Null if it is the same as `body`. */
   bodyWithAttributes: Buffer | null
+  /**
+   * The encrypted link with which the user of a notification signs in. The body does not contain the link.
+   * See `notifications/sign-in-links.ts`.
+   */
+  sealedLink?: Buffer
   traceparent: string | null
   /** When the event happened, in ISO 8601. Null: the time at which the event is stored. */
   createdAt: string | null
@@ -85,30 +91,59 @@ export const readEvent = createReader(
 
 const ENTRY = /^(appointment|callback)(\.rescheduled|\.cancelled)?$/
 
-/** Reads a NotificationRequested message. The message itself becomes the body of the event. */
+const findLeadViolation = ({ subject, leadReference, date, invitationId }: NotificationRequested) => {
+  if (!isUuid(leadReference)) return 'the lead reference is missing or invalid'
+  if (subject === 'assigned') return undefined
+  if (!ENTRY.test(subject)) return 'the subject is unknown'
+  if (invitationId !== undefined && !isUuid(invitationId)) return 'the invitation id is invalid'
+  return date !== undefined && isInstant(date) ? undefined : 'the date is missing or invalid'
+}
+
+const SIGN_IN_SUBJECTS: ReadonlySet<string> = new Set(['sign_in', 'invitation'])
+
+/** Returns whether a notification has a link with which its user signs in. */
+export const isSignIn = ({ subject }: NotificationRequested): boolean => SIGN_IN_SUBJECTS.has(subject)
+
+const findSignInViolation = ({ leadReference, date, sealedLink, linkExpiresAt }: NotificationRequested) => {
+  if (leadReference !== '') return 'the notification must not have a lead'
+  if (date !== undefined) return 'the notification must not have a date'
+  if (sealedLink === undefined || sealedLink.length === 0) return 'the link is missing'
+  const isValid = linkExpiresAt !== undefined && isInstant(linkExpiresAt)
+  return isValid ? undefined : 'the end of the link is missing or invalid'
+}
+
+/** Returns the body of a notification, and separately its encrypted link, which the body does not contain. */
+const separateLink = (
+  message: NotificationRequested,
+  bytes: Uint8Array,
+): Pick<StoredEvent, 'body' | 'sealedLink'> => {
+  const { sealedLink } = message
+  if (sealedLink === undefined) return { body: Buffer.from(bytes) }
+  const rest = NotificationRequested.encode({ ...message, sealedLink: undefined }).finish()
+  return { body: Buffer.from(rest), sealedLink: Buffer.from(sealedLink) }
+}
+
+/** Reads a NotificationRequested message. The message without its link becomes the body of the event. */
 export const readNotification = createReader(
   NotificationRequested,
-  ({ accountId, subject, leadReference, userId, userEmail, date, requestedAt, invitationId }) => {
+  (message) => {
+    const { accountId, userId, userEmail, requestedAt } = message
     if (accountId < 1) return 'the account id is missing'
-    if (!isUuid(leadReference)) return 'the lead reference is missing or invalid'
     if (userId < 1 || !userEmail.includes('@')) return 'the user is missing or invalid'
     if (!isInstant(requestedAt)) return 'the time is missing or invalid'
-    if (subject === 'assigned') return undefined
-    if (!ENTRY.test(subject)) return 'the subject is unknown'
-    if (invitationId !== undefined && !isUuid(invitationId)) return 'the invitation id is invalid'
-    return date !== undefined && isInstant(date) ? undefined : 'the date is missing or invalid'
+    return isSignIn(message) ? findSignInViolation(message) : findLeadViolation(message)
   },
-  ({ accountId, leadReference }, bytes) => ({
+  (message, bytes) => ({
     type: 'notification.requested',
-    accountId,
+    accountId: message.accountId,
     accountKey: '',
-    leadReference,
+    leadReference: isSignIn(message) ? null : message.leadReference,
     leadVersion: null,
     test: false,
     createdAt: null,
     traceparent: null,
     match: null,
-    body: Buffer.from(bytes),
+    ...separateLink(message, bytes),
     bodyWithAttributes: null,
   }),
 )
