@@ -28,6 +28,7 @@ let logs: [AuditEntry[], AuditEntry[]]
 let asked: ListAuditRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
+    accounts: { findUserNames: async () => ({ names: { 5: 'Grace Hopper' } }) },
     audit: {
       // For each response, the gateway calls this function once for each log, so successive calls get the two
       // logs in turn.
@@ -71,6 +72,7 @@ test('an entry says who did what to what, and that an operator has no token', as
         at: '2026-11-21T09:30:00.000002Z',
         action: 'webhook_endpoint.updated',
         target: { type: 'webhook_endpoint', id: 9 },
+        actor: { type: 'token', id: 7, name: 'CRM' },
         token: { id: 7, name: 'CRM' },
         request_id: 'request-1',
         changes: { enabled: { from: true, to: false } },
@@ -80,6 +82,7 @@ test('an entry says who did what to what, and that an operator has no token', as
         at: '2026-11-21T09:30:00.000001Z',
         action: 'user.created',
         target: { type: 'user', id: 1 },
+        actor: null,
         token: null,
         request_id: null,
         changes: {},
@@ -142,4 +145,22 @@ test.each([
 test('it needs the scope manage', async () => {
   expect((await get('', 'leads')).statusCode).toBe(403)
   expect((await get('?cursor=x', 'nobody')).statusCode).toBe(401)
+})
+
+test('a user is named by the present name, and the names in earlier entries about users are hidden', async () => {
+  const changes = JSON.stringify({
+    email: { from: null, to: 'sam@example.test' },
+    role: { from: null, to: 'sales' },
+  })
+  logs[0] = [{ ...entry(2, 2), targetType: 'user', tokenId: 8, userId: 5, changes }]
+  logs[1] = []
+  expect((await get()).json()).toMatchObject({
+    data: [
+      {
+        actor: { type: 'user', id: 5, name: 'Grace Hopper' },
+        token: null,
+        changes: { email: { from: null, to: null }, role: { from: null, to: 'sales' } },
+      },
+    ],
+  })
 })

@@ -86,8 +86,10 @@ export const listAudit = listOperation({
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)
     const last = entries.length > AUDIT_LIMIT ? shown.at(-1) : undefined
+    const findNames = async (userIds: number[]) =>
+      (await clients.accounts.findUserNames({ accountId, userIds }, limits)).names
     const userIds = [...new Set(shown.flatMap(({ userId }) => userId ?? []))]
-    const { names } = await clients.accounts.findUserNames({ accountId, userIds }, limits)
+    const names = userIds.length === 0 ? {} : await findNames(userIds)
     const items = `[${shown.map((entry) => renderEntry(entry, names)).join()}]`
     return { items, nextBefore: last && `${last.at}_${last.id}` }
   },

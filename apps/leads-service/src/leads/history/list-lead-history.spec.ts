@@ -49,13 +49,14 @@ test('who created and changed a lead, when, and from what to what, newest first'
   })
   const { body } = await service.leads.updateLead({ accountId, reference, value: 0 })
   const { entries, nextBefore } = await readHistory(accountId, reference.toUpperCase())
-  const by = { token: { id: tokenId, ...FIRST } }
+  const by = { token: { id: tokenId, ...FIRST }, actor: { type: 'token', id: tokenId, ...FIRST } }
   const at = expect.stringMatching(/\.\d{6}Z$/)
   expect(entries).toEqual([
     {
       version: 4,
       at: JSON.parse(body.toString()).data.updated_at,
       action: 'updated',
+      actor: null,
       token: null,
       request_id: null,
       changes: [{ field: 'value', from: 5000, to: 0 }],
@@ -64,6 +65,7 @@ test('who created and changed a lead, when, and from what to what, newest first'
       version: 3,
       at,
       action: 'updated',
+      actor: { type: 'token', id: token!.id, name: 'CRM' },
       token: { id: token!.id, name: 'CRM' },
       request_id: 'three',
       changes: [{ field: 'user', from: sam, to: kim }],
@@ -138,7 +140,15 @@ test('a long history comes a hundred at a time, each entry once', async () => {
 test('a lead of before this was recorded has no creator', async () => {
   const { accountId, reference, lead } = await created({ actor: undefined })
   expect((await readHistory(accountId, reference)).entries).toEqual([
-    { version: 1, at: lead.created_at, action: 'created', token: null, request_id: null, changes: [] },
+    {
+      version: 1,
+      at: lead.created_at,
+      action: 'created',
+      actor: null,
+      token: null,
+      request_id: null,
+      changes: [],
+    },
   ])
 })
 
