@@ -1,10 +1,21 @@
 import { type components, createLeadwire, type Leadwire, LeadwireProblem } from '@leadwire/client'
 import { grants, SCOPES, type Scope } from '@leadwire/contracts/scopes'
 import { computed } from '@preact/signals'
-import type { Me } from './coming'
-import { access, askAgain, end, enter, fail, isChecking, me, startCheck, token } from './session'
+import {
+  access,
+  askAgain,
+  end,
+  enter,
+  fail,
+  isChecking,
+  mayHaveSession,
+  me,
+  startCheck,
+  token,
+} from './session'
 
 export type Schemas = components['schemas']
+export type Me = Schemas['Me']
 export { LeadwireProblem as Problem, type Scope }
 
 // The console's scripts are in the folder `assets` below the console's path, so `..` is the console and
@@ -101,6 +112,7 @@ export const loadMe = async (given: string | null, signal?: AbortSignal): Promis
 
 /** Loads who is signed in, and shows the pages or the sign-in page accordingly. */
 export const checkAccess = async (): Promise<void> => {
+  if (token.value === null && !mayHaveSession()) return end()
   const signal = startCheck()
   const found = await loadMe(token.value, signal).catch(asProblem)
   if (signal.aborted) return

@@ -1,6 +1,5 @@
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
 import { checkAccess, consolePath, ownScopes, Problem, type Scope } from './api'
-import type { Me } from './coming'
 import iconUrl from './icon.svg'
 import { PAGES } from './pages'
 import { OpenLink } from './pages/open-link'

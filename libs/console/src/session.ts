@@ -28,9 +28,10 @@
  * - If another person signs in, the tab reloads and drops the page of the first person (`enter`).
  * - The response to a check is ignored if the state has changed since the request (`startCheck`).
  */
-import type { LeadwireProblem } from '@leadwire/client'
+import type { components, LeadwireProblem } from '@leadwire/client'
 import { computed, signal } from '@preact/signals'
-import type { Me } from './coming'
+
+type Me = components['schemas']['Me']
 
 export type Access =
   | { state: 'checking' }
@@ -43,6 +44,17 @@ export type Access =
 const STORAGE_KEY = 'leadwire.token'
 export const TOKEN_ENDED = 'The token is unknown, revoked or expired.'
 const SESSION_ENDED = 'Your session has ended.'
+
+const SESSION_KEY = 'leadwire.has-session'
+
+/**
+ * Returns whether this browser may have a session cookie, which scripts cannot read. Without this mark, each
+ * visit to the sign-in page would send a request that fails, and the browser would report an error.
+ */
+export const mayHaveSession = (): boolean => localStorage.getItem(SESSION_KEY) !== null
+
+/** Called when the session of this browser has ended. */
+export const forgetSession = (): void => localStorage.removeItem(SESSION_KEY)
 
 // Earlier versions stored a token for all tabs.
 localStorage.removeItem(STORAGE_KEY)
@@ -89,6 +101,7 @@ const isOtherPerson = (before: Me, now: Me): boolean =>
 
 /** Shows the pages of a user or a token. */
 export const enter = (found: Me): void => {
+  if (found.type === 'user') localStorage.setItem(SESSION_KEY, 'yes')
   if (me.value && isOtherPerson(me.value, found)) location.reload()
   else change({ state: 'in', me: found })
 }
@@ -97,6 +110,7 @@ export const enter = (found: Me): void => {
 export const end = (): void => {
   const hadToken = token.value !== null
   if (hadToken) setToken(null)
+  else forgetSession()
   const { value } = access
   if (value.state === 'in')
     change({ state: 'ended', me: value.me, because: hadToken ? TOKEN_ENDED : SESSION_ENDED })

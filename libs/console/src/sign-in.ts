@@ -8,7 +8,7 @@ import {
   readData,
   renderProblem,
 } from './api'
-import { access, enter, leave, me, restart, setToken, TOKEN_ENDED, token } from './session'
+import { access, enter, forgetSession, leave, me, restart, setToken, TOKEN_ENDED, token } from './session'
 
 type Message = 'signed-in' | 'signed-out'
 
@@ -94,6 +94,7 @@ const endSession = async (id: number): Promise<void> => {
   const ended = await cookieApi.DELETE('/me/sessions/{id}', { params: { path: { id } } }).catch(asProblem)
   const hasEndedBefore = ended instanceof Problem && (ended.status === 401 || ended.status === 404)
   if (ended instanceof Problem && !hasEndedBefore) throw ended
+  forgetSession()
   leave()
   notifyOtherTabs('signed-out')
 }

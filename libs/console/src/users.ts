@@ -1,7 +1,7 @@
+import type { Role } from '@leadwire/contracts/roles'
 import { api, readData, type Schemas } from './api'
-import type { Actor, Role, WithRole } from './coming'
 
-export type User = Schemas['User'] & WithRole
+export type User = Schemas['User']
 
 export const ROLE_LABELS: Record<Role, string> = {
   admin: 'Admin',
@@ -11,7 +11,7 @@ export const ROLE_LABELS: Record<Role, string> = {
 }
 
 /** Returns the name of the user or the token that made a change. */
-export const nameActor = ({ type, id, name }: Actor): string =>
+export const nameActor = ({ type, id, name }: Schemas['Actor']): string =>
   type === 'user' ? name || `User ${id}` : `Token ${name}`
 
 /** A user in the history of a lead. The e-mail address is null if the user was removed. */

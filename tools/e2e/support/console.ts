@@ -46,13 +46,23 @@ export interface ConsoleWorld<Of extends SharedStage = SharedStage> {
   /** Replaces the tab with a new one, which has no stored token. */
   newTab(width?: number): Promise<void>
   signIn(token?: string): Promise<void>
-  /** Checks the box that keeps the token for all tabs of the browser. */
-  staySignedIn(): Promise<void>
   /** Opens a path below /console and signs in. */
   open(path?: string, token?: string): Promise<void>
   heading(name: string | RegExp): ReturnType<Page['getByRole']>
   /** Checks the page with axe on each of the SCREENS. */
   inspect(name: string): Promise<void>
+}
+
+/** Finds the form for a token, on the sign-in page or in the dialog that replaces it. */
+export const tokenForm = (page: Page) => page.locator('details').filter({ hasText: 'Use a token instead' })
+
+/** Opens the form for a token if it is closed, and fills in a token. */
+export const fillToken = async (page: Page, token: string): Promise<void> => {
+  const form = tokenForm(page)
+  await form.waitFor()
+  const field = form.getByLabel('Token', { exact: true })
+  if (!(await field.isVisible())) await form.getByText('Use a token instead').click()
+  await field.fill(token)
 }
 
 /** Returns functions that find parts of the page. */
@@ -100,10 +110,9 @@ export const describeConsole = <Of extends SharedStage>(
         world.page = tab.page
       },
       signIn: async (token = world.tenant.token) => {
-        await world.page.getByLabel('Token', { exact: true }).fill(token)
-        await world.page.getByRole('button', { name: 'Sign in' }).click()
+        await fillToken(world.page, token)
+        await tokenForm(world.page).getByRole('button', { name: 'Sign in' }).click()
       },
-      staySignedIn: () => world.page.getByLabel('Stay signed in in this browser').check(),
       open: async (path = '', token) => {
         await world.page.goto(`${world.stage.system.baseUrl}/console${path}`)
         await world.signIn(token)

@@ -581,7 +581,9 @@ export interface paths {
         put?: never;
         /**
          * Create a user
-         * @description Needs a token with the scope `manage`.
+         * @description Creates a user. A user with a role gets an email with an invitation: a link to sign in, which works once, within 7 days. A role cannot exceed the token that gives it: no wider scopes, no test token, and no token that expires.
+         *
+         *     Needs a token with the scope `manage`.
          */
         post: operations["createUser"];
         delete?: never;
@@ -608,7 +610,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a user
-         * @description Removes a user. A removed user can no longer be assigned and gets no more notifications. A new user can have the same email address. Leads, appointments and callbacks keep the ID of the removed user. The user can still be retrieved by this ID.
+         * @description Removes a user and ends the sessions of the user. The only admin of the account cannot be removed (422). A removed user can no longer be assigned and gets no more notifications. A new user can have the same email address. Leads, appointments and callbacks keep the ID of the removed user. The user can still be retrieved by this ID. With `erase`, the name and the email address are replaced everywhere.
          *
          *     Needs a token with the scope `manage`.
          */
@@ -617,11 +619,61 @@ export interface paths {
         head?: never;
         /**
          * Update a user
-         * @description Updates the fields in the request. Omitted fields keep their values. A removed user cannot be changed (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. A removed user cannot be changed (422). A change of the role ends the sessions of the user; null takes the role away. A user who gets a first role also gets an invitation by email. Only a token that could give the role can change the role or the email address of a user with a role. The only admin of the account keeps the role (422).
          *
          *     Needs a token with the scope `manage`.
          */
         patch: operations["updateUser"];
+        trace?: never;
+    };
+    "/manage/users/{id}/invitation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite a user
+         * @description Sends an email with an invitation to a user with a role: a link to sign in, which works once, within 7 days, in any browser. Earlier links keep working.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        post: operations["inviteUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/users/{id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a user's sessions
+         * @description Returns the valid sessions of a user, newest first, at most 100.
+         *
+         *     Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["listUserSessions"];
+        put?: never;
+        post?: never;
+        /**
+         * End a user's sessions
+         * @description Ends all sessions of a user, within a second, and invalidates sign-in links that the user has not opened.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        delete: operations["endUserSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/manage/users/{id}/calendar": {
@@ -719,6 +771,114 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Request a sign-in link
+         * @description Sends an email with a sign-in link to each user with this email address who has a role. The link works once, within 15 minutes, and only in the browser that sent this request, which gets a cookie. The response does not reveal whether there is such a user. A user gets at most 5 links in an hour.
+         */
+        post: operations["requestSignInLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a sign-in link
+         * @description Exchanges a sign-in link for a session. Works once for each link. Send the part of the link after `#sign-in=` as the bearer token. The session is in a cookie that only pages of this API can use. Programs use tokens instead.
+         *
+         *     Needs a token with the scope `sign-in-link`.
+         */
+        post: operations["createSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve who sends the request
+         * @description Returns the user who has signed in, or the token, with the account and the scopes.
+         *
+         *     Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage`.
+         */
+        get: operations["retrieveMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own sessions
+         * @description Returns the valid sessions of the user who has signed in, newest first, at most 100. A token has no sessions.
+         *
+         *     Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage`.
+         */
+        get: operations["listMySessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/me/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End an own session
+         * @description Ends a session of the user who has signed in, within a second. Ends the current session to sign out.
+         *
+         *     Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage`.
+         */
+        delete: operations["endMySession"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2024,7 +2184,7 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description A changed field. If `field` is `user`, `from` and `to` have the `id` and the `email` of the user at that time, or null for no user. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null. */
+        /** @description A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null. */
         LeadFieldChange: {
             /**
              * @example status
@@ -3603,6 +3763,17 @@ export interface components {
              */
             reference: string | null;
         };
+        Actor: {
+            /**
+             * @example user
+             * @enum {string}
+             */
+            type: "user" | "token";
+            /** @example 1 */
+            id: number;
+            /** @example Grace Hopper */
+            name: string;
+        };
         TokenName: {
             /** @example 1 */
             id: number;
@@ -3627,7 +3798,9 @@ export interface components {
              * @enum {string}
              */
             action: "created" | "updated" | "erased";
-            /** @description The token that made the change. null if no token is recorded. */
+            /** @description The user or the token that made the change. null if neither is recorded. */
+            actor: components["schemas"]["Actor"] | null;
+            /** @description The token that made the change. null if a user made it, or if no token is recorded. */
             token: components["schemas"]["TokenName"] | null;
             /**
              * @description The X-Request-Id of the request that made the change. null if no request is recorded.
@@ -4054,6 +4227,12 @@ export interface components {
             /** @example Grace Hopper */
             name: string;
             /**
+             * @description What the user may do after signing in. null if the user may not sign in.
+             * @example sales
+             * @enum {string|null}
+             */
+            role: "admin" | "sales" | "support" | "viewer" | null;
+            /**
              * Format: date-time
              * @description When the user was created.
              * @example 2026-11-21T09:30:00.123456Z
@@ -4095,6 +4274,12 @@ export interface components {
             email: string;
             /** @example Grace Hopper */
             name: string;
+            /**
+             * @description What the user may do after signing in. null: the user may not sign in.
+             * @example sales
+             * @enum {string|null}
+             */
+            role?: "admin" | "sales" | "support" | "viewer" | null;
         };
         UserResponse: {
             data: components["schemas"]["User"];
@@ -4108,6 +4293,48 @@ export interface components {
             email?: string;
             /** @example Grace Hopper */
             name?: string;
+            /**
+             * @description What the user may do after signing in. null: the user may not sign in.
+             * @example sales
+             * @enum {string|null}
+             */
+            role?: "admin" | "sales" | "support" | "viewer" | null;
+        };
+        /** @description A browser in which a user has signed in. */
+        Session: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description When the user signed in.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the session was last used, to within 10 seconds.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description When the session ends at the latest. It also ends after 12 hours without a request.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            expires_at: string;
+        };
+        SessionList: {
+            data: components["schemas"]["Session"][];
+        };
+        EndedSessions: {
+            /**
+             * @description The number of ended sessions.
+             * @example 1
+             */
+            ended: number;
+        };
+        EndedSessionsResponse: {
+            data: components["schemas"]["EndedSessions"];
         };
         UserCalendar: {
             /**
@@ -4370,6 +4597,118 @@ export interface components {
         };
         OwnTokenResponse: {
             data: components["schemas"]["OwnToken"];
+        };
+        SignInLinkRequest: {
+            /**
+             * Format: email
+             * @description The email address of the user.
+             * @example sales@example.com
+             */
+            email: string;
+        };
+        SentSignInLink: {
+            /**
+             * @description How long the link works.
+             * @example 15
+             */
+            expires_in_minutes: number;
+        };
+        SentSignInLinkResponse: {
+            data: components["schemas"]["SentSignInLink"];
+        };
+        MyAccount: {
+            /** @example 1 */
+            id: number;
+            /** @example Clear Windows */
+            name: string;
+        };
+        /** @description The user or the token that sends the request. */
+        Me: {
+            /**
+             * @example user
+             * @enum {string}
+             */
+            type: "user" | "token";
+            /**
+             * @description The ID of the user or of the token.
+             * @example 1
+             */
+            id: number;
+            /** @example Grace Hopper */
+            name: string;
+            /**
+             * @description The email address of the user. null for a token.
+             * @example sales@example.com
+             */
+            email: string | null;
+            /**
+             * @description The role of the user. null for a token.
+             * @example sales
+             * @enum {string|null}
+             */
+            role: "admin" | "sales" | "support" | "viewer" | null;
+            /**
+             * @description The ID of the session. null for a token.
+             * @example 1
+             */
+            session_id: number | null;
+            account: components["schemas"]["MyAccount"];
+            /**
+             * @example [
+             *       "leads"
+             *     ]
+             */
+            scopes: ("leads" | "leads:read" | "leads:create" | "events:read" | "webhooks" | "users:read" | "manage:read" | "manage")[];
+            /**
+             * @description The endpoint that the token is restricted to. null if the token is not restricted.
+             * @example null
+             */
+            endpoint_id: number | null;
+            /**
+             * @description Whether new leads are test leads.
+             * @example false
+             */
+            test: boolean;
+            /**
+             * Format: date-time
+             * @description When the session or the token expires. null if it does not expire.
+             * @example null
+             */
+            expires_at: string | null;
+        };
+        MeResponse: {
+            data: components["schemas"]["Me"];
+        };
+        /** @description A browser in which the user has signed in. */
+        MySession: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description When the user signed in.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the session was last used, to within 10 seconds.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            last_used_at: string;
+            /**
+             * Format: date-time
+             * @description When the session ends at the latest. It also ends after 12 hours without a request.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            expires_at: string;
+            /**
+             * @description Whether this is the session of the request.
+             * @example true
+             */
+            current: boolean;
+        };
+        MySessionList: {
+            data: components["schemas"]["MySession"][];
         };
         /** @enum {string} */
         EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
@@ -5676,7 +6015,9 @@ export interface components {
              */
             action: string;
             target: components["schemas"]["AuditTarget"];
-            /** @description The token that was used. null if an operator used the command line, or if the service acted automatically. */
+            /** @description The user or the token that took the action. null if an operator used the command line, or if the service acted automatically. */
+            actor: components["schemas"]["Actor"] | null;
+            /** @description The token that was used. null if a user took the action, if an operator used the command line, or if the service acted automatically. */
             token: components["schemas"]["TokenName"] | null;
             /**
              * @description The X-Request-Id of the request that made the change. null if no request is recorded.
@@ -5684,7 +6025,7 @@ export interface components {
              */
             request_id: string | null;
             /**
-             * @description Changed fields by name. Secrets are never included.
+             * @description Changed fields by name. Secrets are never included. For the name and the email address of a user, `from` and `to` are always null.
              * @example {
              *       "enabled": {
              *         "from": true,
@@ -8323,14 +8664,16 @@ export interface operations {
                 /**
                  * @example {
                  *       "email": "sales@example.com",
-                 *       "name": "Grace Hopper"
+                 *       "name": "Grace Hopper",
+                 *       "role": "sales"
                  *     }
                  */
                 "application/json": components["schemas"]["CreateUserRequest"];
                 /**
                  * @example {
                  *       "email": "sales@example.com",
-                 *       "name": "Grace Hopper"
+                 *       "name": "Grace Hopper",
+                 *       "role": "sales"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["CreateUserRequest"];
@@ -8412,7 +8755,13 @@ export interface operations {
     };
     removeUser: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether to also erase the name and the email address of the user. Default false.
+                 * @example true
+                 */
+                erase?: boolean;
+            };
             header?: never;
             path: {
                 /** @example 1 */
@@ -8465,14 +8814,16 @@ export interface operations {
                 /**
                  * @example {
                  *       "email": "sales@example.com",
-                 *       "name": "Grace Hopper"
+                 *       "name": "Grace Hopper",
+                 *       "role": "sales"
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateUserRequest"];
                 /**
                  * @example {
                  *       "email": "sales@example.com",
-                 *       "name": "Grace Hopper"
+                 *       "name": "Grace Hopper",
+                 *       "role": "sales"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["UpdateUserRequest"];
@@ -8503,6 +8854,126 @@ export interface operations {
             408: components["responses"]["Problem408"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    inviteUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user. The email is enqueued. */
+            202: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listUserSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    endUserSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of ended sessions. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessionsResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -8787,6 +9258,202 @@ export interface operations {
             400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    requestSignInLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "sales@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignInLinkRequest"];
+                /**
+                 * @example {
+                 *       "email": "sales@example.com"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["SignInLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description An email is sent if the user exists. */
+            202: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentSignInLinkResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user or the token. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user or the token. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listMySessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MySessionList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    endMySession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of ended sessions. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndedSessionsResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

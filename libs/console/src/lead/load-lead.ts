@@ -1,5 +1,4 @@
 import { api, leadsApi, readData, type Schemas, type Scope } from '../api'
-import type { WithActor } from '../coming'
 import { type Delivery, listDeliveries } from '../deliveries'
 import { type Endpoint, listEndpoints } from '../endpoints'
 import { isErased, type Lead } from '../leads'
@@ -7,7 +6,7 @@ import { type AssignedUser, listUsers, type User } from '../users'
 
 export type Scheduled = Schemas['ScheduledRecord']
 export type Attachment = Schemas['Image']
-export type HistoryEntry = Schemas['LeadHistoryEntry'] & WithActor
+export type HistoryEntry = Schemas['LeadHistoryEntry']
 export type Suspect = Schemas['LeadSuspect']
 export type Erasure = Schemas['Erasure']
 

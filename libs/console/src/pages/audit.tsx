@@ -1,6 +1,5 @@
 import { Link } from 'wouter-preact'
 import { api, readData, type Schemas } from '../api'
-import type { WithActor } from '../coming'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
@@ -8,7 +7,7 @@ import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
 import { nameActor } from '../users'
 
-type Entry = Schemas['AuditEntry'] & WithActor
+type Entry = Schemas['AuditEntry']
 
 const KINDS: Record<string, string> = { webhook_endpoint: 'endpoint' }
 

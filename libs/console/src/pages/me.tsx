@@ -1,5 +1,4 @@
-import { api, readData } from '../api'
-import type { Me as Person, Session } from '../coming'
+import { api, type Me as Person, readData, type Schemas } from '../api'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { useLive } from '../parts/live'
@@ -10,6 +9,8 @@ import { Ago, Ahead, Exactly } from '../parts/time'
 import { me } from '../session'
 import { signOut } from '../sign-in'
 import { ROLE_LABELS } from '../users'
+
+type Session = Schemas['MySession']
 
 const TITLE = 'Your sessions'
 

@@ -1,6 +1,6 @@
+import type { Role } from '@leadwire/contracts/roles'
 import { useState } from 'preact/hooks'
 import { api, readData } from '../api'
-import type { Role } from '../coming'
 import { Action } from '../parts/action'
 import { Field, type FieldErrors, Options } from '../parts/form'
 import { useLive } from '../parts/live'
