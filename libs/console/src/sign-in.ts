@@ -37,8 +37,12 @@ export const requestLink = async (email: string): Promise<number> => {
   return data.expires_in_minutes
 }
 
+const USED = 'This link has expired or was used. Ask for a new one.'
+
+// A link that was used in the last half second may get 409 instead of 401.
 const LINK_PROBLEMS: Record<number, string> = {
-  401: 'This link has expired or was used. Ask for a new one.',
+  401: USED,
+  409: USED,
   403: 'Open the link in the browser in which you asked for it, or ask for a new one here.',
 }
 

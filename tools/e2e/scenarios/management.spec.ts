@@ -38,6 +38,7 @@ test('a user is created, changed and removed; assignments stay, and the e-mail a
     ['id', expect.any(Number)],
     ['email', 'sam@example.com'],
     ['name', 'Sam Bay'],
+    ['role', null],
     ['created_at', timestamp],
     ['removed_at', null],
     ['calendar_created_at', null],

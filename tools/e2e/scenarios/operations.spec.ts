@@ -177,7 +177,12 @@ test('each operation refuses an invalid token, an unknown record and an invalid 
 })
 
 test('each change under /manage is in the audit log with its token and its request, and without secrets', async () => {
-  type Entry = { action: string; request_id: string | null; token: object | null }
+  type Entry = {
+    action: string
+    request_id: string | null
+    actor: { type: string } | null
+    token: object | null
+  }
   const entries: Entry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path: string = `/manage/audit?cursor=${cursor}`
@@ -194,8 +199,11 @@ test('each change under /manage is in the audit log with its token and its reque
     entries.find(({ request_id }) => request_id === operation.operationId)?.action ?? null,
   ])
   expect(Object.fromEntries(found)).toEqual(AUDITED)
-  for (const { token } of entries.filter(({ request_id }) => request_id !== null))
-    expect(token).toEqual({ id: expect.any(Number), name: expect.any(String) })
+  for (const { actor, token } of entries.filter(({ request_id }) => request_id !== null)) {
+    const named = { id: expect.any(Number), name: expect.any(String) }
+    expect(actor).toEqual({ type: expect.stringMatching(/^(user|token)$/), ...named })
+    expect(token).toEqual(actor!.type === 'token' ? named : null)
+  }
   const exports = {
     exportLeads: 'account.exported',
     exportLead: 'lead.exported',

@@ -63,7 +63,8 @@ test('a user asks for a link by e-mail, signs in with it once, works as themselv
       `^leadwire-session-${port}=lw_session_[\\w-]{43}; Max-Age=604800; Path=/; HttpOnly; SameSite=Lax$`,
     ),
   )
-  expect(await openLink(mail.secret, browser)).toMatchObject({ status: 401 })
+  // For half a second, a gateway remembers that the link was valid. leads-service then refuses it.
+  expect([401, 409]).toContain((await openLink(mail.secret, browser)).status)
 
   const headers = { ...OWN_PAGE, cookie: readCookie(setCookie) }
   const me = await ask('GET', '/me', { headers })

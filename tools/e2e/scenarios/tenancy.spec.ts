@@ -71,7 +71,7 @@ const read = ({ tenant, identify }: Furnished, { path, operation }: Route) => {
 /** Removes exports from an audit log, because this spec itself exports records of the victim. */
 const withoutExports = (view: string): string =>
   view.replace(
-    /\{"id":"[^{}]*"action":"\w+\.exported","target":\{[^{}]*\},"token":(null|\{[^{}]*\}),[^{}]*"changes":\{\}\},?/g,
+    /\{"id":"[^{}]*"action":"\w+\.exported","target":\{[^{}]*\},"actor":(?:null|\{[^{}]*\}),"token":(null|\{[^{}]*\}),[^{}]*"changes":\{\}\},?/g,
     '',
   )
 
