@@ -30,7 +30,9 @@ addEventListener('focus', () => {
   if (state === 'ended' || (state === 'out' && hasRequestedLink)) void checkAccess()
 })
 
-/** Sends a sign-in link by e-mail, if the address may sign in. Returns how long the link works, in minutes. */
+/**
+ * Sends a sign-in link by e-mail, if the address may sign in. Returns how long the link works, in minutes.
+ */
 export const requestLink = async (email: string): Promise<number> => {
   const { data } = await readData(cookieApi.POST('/sign-in-links', { body: { email } }))
   hasRequestedLink = true

@@ -30,7 +30,7 @@ export const grants = (scopes: readonly string[], needed: readonly string[]): bo
 export const PORTAL_LINK = 'portal-link'
 
 /**
- * The scope of a sign-in link, which can only be turned into a session. Callers of the API cannot request this
- * scope.
+ * The scope of a sign-in link, which can only be turned into a session. Callers of the API cannot request
+ * this scope.
  */
 export const SIGN_IN_LINK = 'sign-in-link'

@@ -10,9 +10,9 @@
  * - The account has the maximum number of uploads, exports, streams or polls in flight. Each of them takes a
  *   place of the account, and keeps this place for a long time.
  *
- * Anybody can send requests without a token, or with the publishable token of a public page. Such requests use
- * a separate queue, separate places and separate memory, so that they cannot block an account's other requests. Each visitor,
- * by IP address, gets only a share of this memory and a few places for files.
+ * Anybody can send requests without a token, or with the publishable token of a public page. Such requests
+ * use a separate queue, separate places and separate memory, so that they cannot block an account's other
+ * requests. Each visitor, by IP address, gets only a share of this memory and a few places for files.
  */
 import { type BatcherMeter, type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
 import type { FastifyReply } from 'fastify'

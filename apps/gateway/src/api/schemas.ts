@@ -23,6 +23,12 @@ export const TokenName = named('TokenName', {
   name: Type.String({ examples: ['CRM'] }),
 })
 
+/** The id and the name of a user. */
+export const UserName = named('UserName', {
+  id: Type.Integer({ examples: [1] }),
+  name: Type.String({ examples: ['Grace Hopper'] }),
+})
+
 /** The user or the token that made a change. */
 export const Actor = named('Actor', {
   type: enumeration(['user', 'token'], undefined, 'user'),

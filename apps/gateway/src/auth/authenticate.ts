@@ -1,14 +1,14 @@
 /*
- * Authentication by a bearer token (RFC 6750; the lead API, section Authentication), or by the session of a
- * person who has signed in. A session is a token, too: its secret is in a cookie, which counts only if there is
- * no Authorization header. A request passes these steps:
+ * Authentication by a bearer token (RFC 6750; the lead API, section Authentication), or by the session of
+ * a person who has signed in. A session is a token, too: its secret is in a cookie, which counts only if
+ * there is no Authorization header. A request passes these steps:
  *
  * 1. A request is refused if its IP address has sent too many wrong tokens. A request passes this step anyway
  *    if its token was valid when this copy last verified the token.
  * 2. leads-service verifies the token. The result is reused for 500 ms (`createTokenVerifier`).
- * 3. The token must be valid, and its account must not be suspended. A session must be used by a page of this
- *    API (`own-pages.ts`). The token needs a scope of the route. A token that is restricted to one endpoint also
- *    needs a route that accepts such tokens.
+ * 3. The token must be valid, and its account must not be suspended. A session must be used by a page of
+ *    this API (`own-pages.ts`). The token needs a scope of the route. A token that is restricted to one
+ *    endpoint also needs a route that accepts such tokens.
  * 4. A page that uses a publishable token must have one of the token's origins. The code checks the origin
  *    before step 3 and then sets the CORS headers, so that the page can read a refusal by step 3. If both
  *    steps refuse the request, the response reports step 3.

@@ -3,8 +3,8 @@ import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * `session`: the secret of a session. `browser`: a secret of the browser, to which the sign-in links that this
- * browser asks for are bound.
+ * `session`: the secret of a session. `browser`: a secret of the browser, to which the sign-in links that
+ * this browser asks for are bound.
  */
 type Kind = 'session' | 'browser'
 

@@ -15,7 +15,7 @@ import { Type } from '@sinclair/typebox'
 import { isEndpoint } from '../api/has-endpoint'
 import { operation } from '../api/operation'
 import { named, recordResponse } from '../api/schemas'
-import { renderToken, TokenRecord } from './tokens'
+import { findCreators, renderToken, TokenRecord } from './tokens'
 
 const CreatedToken = named('CreatedToken', {
   ...TokenRecord.properties,
@@ -99,6 +99,7 @@ export const createToken = operation({
       },
       limits,
     )
-    return { ...renderToken(token!, Date.parse(token!.createdAt)), token: secret }
+    const userNames = await findCreators(call, [token!])
+    return { ...renderToken(token!, Date.parse(token!.createdAt), userNames), token: secret }
   },
 })

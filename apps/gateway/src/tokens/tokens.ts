@@ -2,7 +2,7 @@ import { PORTAL_LINK, SCOPES, type Token } from '@leadwire/contracts'
 import { describe, enumeration, partial } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { recordListOperation } from '../api/list-operation'
-import { operation } from '../api/operation'
+import { type Call, operation } from '../api/operation'
 import { createRecordRenderer } from '../api/render-record'
 import {
   described,
@@ -12,6 +12,7 @@ import {
   recordResponse,
   TokenName,
   timestamp,
+  UserName,
 } from '../api/schemas'
 import { endsSoon } from '../auth/authenticate'
 
@@ -62,7 +63,14 @@ export const TokenRecord = described(
     last_used_at: nullableTimestamp('When the token was last used. null if it was never used.'),
     revoked_at: nullableTimestamp('When the token was revoked. null until then.'),
     created_at: timestamp('When the token was created.'),
-    created_by: orNull(TokenName, 'The token that created this token. null if an operator created it.'),
+    created_by: orNull(
+      TokenName,
+      'The token that created this token. null if a user or an operator created it.',
+    ),
+    created_by_user: orNull(
+      UserName,
+      'The user who created this token, with the present name. null for others.',
+    ),
     expires_soon: Type.Boolean(
       describe('Whether the token expires within 14 days and is not revoked.', false),
     ),
@@ -71,13 +79,35 @@ export const TokenRecord = described(
 
 const renderTokenFields = createRecordRenderer(TokenRecord)
 
+type Names = Record<number, string>
+
+/** Finds the names of the users who created tokens. */
+export const findCreators = async (
+  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
+  tokens: Token[],
+): Promise<Names> => {
+  const userIds = [...new Set(tokens.flatMap(({ createdByUserId }) => createdByUserId ?? []))]
+  if (userIds.length === 0) return {}
+  return (await clients.accounts.findUserNames({ accountId, userIds }, limits)).names
+}
+
+/** Returns the token and the user that created a token. A token beside a user is the user's session. */
+const renderCreator = (
+  { createdByTokenId, createdByTokenName, createdByUserId }: Token,
+  userNames: Names,
+) => {
+  if (createdByUserId !== undefined) {
+    const user = { id: createdByUserId, name: userNames[createdByUserId] ?? '' }
+    return { created_by: null, created_by_user: user }
+  }
+  const token = createdByTokenId === undefined ? null : { id: createdByTokenId, name: createdByTokenName }
+  return { created_by: token, created_by_user: null }
+}
+
 /** Returns a token's public record. `now` is in milliseconds since the epoch. */
-export const renderToken = (token: Token, now: number) => ({
+export const renderToken = (token: Token, now: number, userNames: Names) => ({
   ...renderTokenFields(token),
-  created_by:
-    token.createdByTokenId === undefined
-      ? null
-      : { id: token.createdByTokenId, name: token.createdByTokenName },
+  ...renderCreator(token, userNames),
   publishable: token.origins.length > 0,
   expires_soon:
     token.revokedAt === undefined &&
@@ -90,9 +120,12 @@ export const listTokens = recordListOperation({
   description:
     'Returns the records of all tokens, including revoked and expired tokens. The records do not contain the tokens themselves.',
   record: TokenRecord,
-  find: async ({ clients, limits, request: { principal } }, asked) => {
+  find: async (call, asked) => {
+    const { clients, limits, request } = call
     const { tokens, nextAfter } = await clients.accounts.listTokens(asked, limits)
-    return { records: tokens.map((token) => renderToken(token, principal.databaseNow())), nextAfter }
+    const now = request.principal.databaseNow()
+    const userNames = await findCreators(call, tokens)
+    return { records: tokens.map((token) => renderToken(token, now, userNames)), nextAfter }
   },
 })
 
@@ -123,10 +156,11 @@ export const revokeToken = operation({
     'Revokes a token within a second, together with the calendar URLs that expire when the token expires. With `cascade`, also revokes everything else that the token created and that grants access. Webhook endpoints, users, images and leads remain. The audit log shows what the token changed.',
   query: RevokeQuery,
   answer: recordResponse(TokenRecord, 'The revoked token.'),
-  handler: async ({ pathId, accountId, clients, limits, valid, request: { principal } }) => {
+  handler: async (call) => {
+    const { pathId, accountId, clients, limits, valid, request } = call
     const tokenId = pathId()
     const { cascade = false } = await valid()
     const { token } = await clients.accounts.revokeToken({ accountId, tokenId, cascade }, limits)
-    return renderToken(token!, principal.databaseNow())
+    return renderToken(token!, request.principal.databaseNow(), await findCreators(call, [token!]))
   },
 })

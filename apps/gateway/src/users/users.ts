@@ -43,9 +43,9 @@ export const listUsers = recordListOperation({
 })
 
 /**
- * Lists the reasons why a token may not give a role. Without this check, the holder of a test token, of a token
- * for a day, or of a token without some scope could give a role to themselves, and sign in without this
- * restriction.
+ * Lists the reasons why a token may not give a role. Without this check, the holder of a test token, of a
+ * token for a day, or of a token without some scope could give a role to themselves, and sign in without
+ * this restriction.
  */
 const listRoleErrors = (role: Role, { scopes, test, userId, expiresAtMs }: Principal): string[] => {
   if (test) return ['A test token cannot give a role.']

@@ -12,7 +12,10 @@ export interface Quotas {
 /** The first key of the advisory locks on quotas. No other advisory lock of the database has two keys. */
 const QUOTA_LOCKS = 1_364_546_369
 
-/** Locks the quotas of an account until the transaction ends. A change of a user's role takes this lock, too. */
+/**
+ * Locks the quotas of an account until the transaction ends. A change of a user's role takes this lock,
+ * too.
+ */
 export const lockQuotas = statement('lock-quotas')`
   SELECT pg_advisory_xact_lock(${QUOTA_LOCKS}, ($1::bigint % 2147483647)::int)`
 

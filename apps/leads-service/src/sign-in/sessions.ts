@@ -1,7 +1,7 @@
 /*
  * A session is a token of a user. It has the scopes of the user's role. It ends after 12 hours without a
- * request, after 7 days, when the user signs out, when the role changes, or when the user is removed. Only the
- * hash of its secret is stored.
+ * request, after 7 days, when the user signs out, when the role changes, or when the user is removed. Only
+ * the hash of its secret is stored.
  */
 import { ROLE_SCOPES, type Role, SIGN_IN_LINK } from '@leadwire/contracts'
 import { type OpenTransaction, recordAudit, ServiceError, statement } from '@leadwire/service-kit'

@@ -321,6 +321,15 @@ describe('names', () => {
     expect(names).toEqual({ [userId]: 'A removed user' })
   })
 
+  test('a token shows the user who created it by id', async () => {
+    const { accountId, userId } = await newUser('admin')
+    const { session } = await open(await createLink({ accountId, userId }))
+    const actor = { tokenId: session!.id, tokenName: `User ${userId}`, userId, requestId: 'request-1' }
+    const asked = { accountId, name: 'CRM', scopes: ['leads'] }
+    const { token } = await service.accounts.createToken(asked, { actor })
+    expect(token).toMatchObject({ createdByTokenId: session!.id, createdByUserId: userId })
+  })
+
   test('the audit log shows the user behind a session by id', async () => {
     const { accountId, userId } = await newUser('admin')
     const { session } = await open(await createLink({ accountId, userId }))

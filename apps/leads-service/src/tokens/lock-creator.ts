@@ -6,10 +6,13 @@ export interface Creator {
   name: string
   /** Null for a token that does not expire, and for a session: the user may sign in again. */
   expiresAt: string | null
+  /** Null unless the caller is a user who has signed in. */
+  userId: number | null
 }
 
 const lockValid = statement<Creator>('lock-creating-token')`
-  SELECT id, name, CASE WHEN user_id IS NULL THEN expires_at END AS "expiresAt" FROM tokens
+  SELECT id, name, CASE WHEN user_id IS NULL THEN expires_at END AS "expiresAt", user_id AS "userId"
+  FROM tokens
   WHERE account_id = $1 AND id = $2 AND revoked_at IS NULL
     AND (expires_at IS NULL OR expires_at > clock_timestamp())
   FOR SHARE`

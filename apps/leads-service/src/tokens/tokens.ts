@@ -50,6 +50,7 @@ export const insertToken = async (
     honeypot,
     created_by_token_id: creator?.id,
     created_by_token_name: creator?.name,
+    created_by_user_id: creator?.userId,
   }
   const logged = ['name', 'scopes', 'test', 'expiresAt', 'endpointId'] as const
   const published = isPublishable ? (['origins', 'returnUrl', 'honeypot'] as const) : []

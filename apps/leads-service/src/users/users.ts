@@ -126,7 +126,7 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
 export const inviteUser: Operation<'inviteUser'> = ({ database, actor, sealer }, request) =>
   database.transaction(async (tx) => {
     const { accountId, userId, consoleUrl } = request
-    const user = await USERS.retrieve(tx, request, 'FOR NO KEY UPDATE')
+    const user = await USERS.retrieve(tx, request, 'FOR SHARE')
     requirePresent(user)
     if (user.role === undefined) throw ServiceError.invalid({ id: [NEEDS_ROLE] })
     await recordInvitation(tx, sealer, { accountId, user, consoleUrl })

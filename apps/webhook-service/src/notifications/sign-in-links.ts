@@ -7,8 +7,8 @@
  *
  * - stored: before its event is appended, so that an attempt of the event always finds the link.
  * - read: by each attempt. An attempt that finds no link fails and is not repeated.
- * - deleted: within seconds after the delivery of the event has ended, with its event if the event is removed,
- *   or at the latest after `LONGEST_LIFE`.
+ * - deleted: within seconds after the delivery of the event has ended, with its event if the event is
+ *   removed, or at the latest after `LONGEST_LIFE`.
  *
  * Invariants, all proved by `sign-in-links.spec.ts`:
  *
@@ -70,8 +70,8 @@ export const storeSignInLink = async (
 }
 
 /**
- * Returns the link of an event, or undefined if the link was deleted. Throws `internal` if no key decrypts the
- * link.
+ * Returns the link of an event, or undefined if the link was deleted. Throws `internal` if no key decrypts
+ * the link.
  */
 export const readSignInLink = async (
   { database, sealer }: { database: Database; sealer: Sealer },

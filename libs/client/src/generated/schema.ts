@@ -4359,6 +4359,12 @@ export interface components {
         UserCalendarResponse: {
             data: components["schemas"]["UserCalendar"];
         };
+        UserName: {
+            /** @example 1 */
+            id: number;
+            /** @example Grace Hopper */
+            name: string;
+        };
         /** @description The record of a bearer token. The token itself is shown only when it is created. */
         Token: {
             /** @example 1 */
@@ -4425,8 +4431,10 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
-            /** @description The token that created this token. null if an operator created it. */
+            /** @description The token that created this token. null if a user or an operator created it. */
             created_by: components["schemas"]["TokenName"] | null;
+            /** @description The user who created this token, with the present name. null for others. */
+            created_by_user: components["schemas"]["UserName"] | null;
             /**
              * @description Whether the token expires within 14 days and is not revoked.
              * @example false
@@ -4547,8 +4555,10 @@ export interface components {
              * @example 2026-11-21T09:30:00.123456Z
              */
             created_at: string;
-            /** @description The token that created this token. null if an operator created it. */
+            /** @description The token that created this token. null if a user or an operator created it. */
             created_by: components["schemas"]["TokenName"] | null;
+            /** @description The user who created this token, with the present name. null for others. */
+            created_by_user: components["schemas"]["UserName"] | null;
             /**
              * @description Whether the token expires within 14 days and is not revoked.
              * @example false
@@ -5809,11 +5819,11 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
             /**
              * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null
@@ -5944,11 +5954,11 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
             /**
              * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null

@@ -200,12 +200,15 @@ const makeColumns = (refresh: (() => Promise<void>) | false): Column<Token>[] =>
   { name: 'Expires', cell: Expiry },
   {
     name: 'Created',
-    cell: ({ created_at, created_by: creator }) => (
-      <span class="wrap">
-        <Ago at={created_at} />
-        {creator && ` by ${creator.name}`}
-      </span>
-    ),
+    cell: ({ created_at, created_by: token, created_by_user: user }) => {
+      const creator = user ?? token
+      return (
+        <span class="wrap">
+          <Ago at={created_at} />
+          {creator && ` by ${creator.name}`}
+        </span>
+      )
+    },
   },
   ...(refresh
     ? [

@@ -8,8 +8,8 @@ export type Account = { id: number; api_key: string }
 export type NewAccount = { account: Account; token: string }
 
 /**
- * The stored demo account. Its secrets must be stored, because they are shown only once. `admin_id` is the user
- * who signs in with the link that each start prints.
+ * The stored demo account. Its secrets must be stored, because they are shown only once. `admin_id` is the
+ * user who signs in with the link that each start prints.
  */
 export type Demo = NewAccount & { webhooks: Endpoint[]; admin_id?: number }
 

@@ -28,7 +28,10 @@ export type Running = {
   base: string
   publicUrl: string
   demo: Demo
-  /** Signs the demo admin in, once. Undefined if the stack is not on loopback, or if there is no demo admin. */
+  /**
+   * Signs the demo admin in, once. Undefined if the stack is not on loopback, or if there is no demo
+   * admin.
+   */
   signInUrl: string | undefined
   plans: ServicePlan[]
   servers: Servers

@@ -10,7 +10,7 @@ const STATEMENTS = `
 
   -- Sessions and sign-in links are tokens of a user. A link that was sent on request has the SHA-256 of the
   -- secret of the browser that asked for it.
-  ALTER TABLE tokens ADD user_id bigint, ADD browser_hash bytea;
+  ALTER TABLE tokens ADD user_id bigint, ADD browser_hash bytea, ADD created_by_user_id bigint;
   ALTER TABLE tokens ADD CONSTRAINT tokens_user_fkey FOREIGN KEY (account_id, user_id) REFERENCES users;
   CREATE INDEX tokens_of_user ON tokens (account_id, user_id, id) WHERE user_id IS NOT NULL;
   CREATE INDEX tokens_of_users_by_expiry ON tokens (expires_at) WHERE user_id IS NOT NULL;

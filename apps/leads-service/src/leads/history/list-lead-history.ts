@@ -1,8 +1,8 @@
 import type { Operation } from '../../operation'
 import { LIMIT, listRecords } from '../read/lead-records'
 
-// The creation is version 1, and is read from the lead's own row. user_emails has the present e-mail addresses of
-// the users in the changes, by their ids.
+// The creation is version 1, and is read from the lead's own row. user_emails has the present e-mail
+// addresses of the users in the changes, by their ids.
 const SELECT = `
   SELECT e.version AS id, e.created_at AS at, e.action, e.token_id, t.name AS token_name, e.user_id,
     u.name AS user_name, e.request_id, e.changes, (
