@@ -97,6 +97,14 @@ export const revokeSessions = async (
   return revoked.filter(({ isLink }) => !isLink).map(({ id }) => id)
 }
 
+const revokeUnopened = statement('revoke-sign-in-links')`
+  UPDATE tokens SET revoked_at = clock_timestamp()
+  WHERE account_id = $1 AND user_id = $2 AND revoked_at IS NULL AND scopes = ARRAY['${SIGN_IN_LINK}']`
+
+/** Invalidates the links that a user has not opened. Sessions go on. */
+export const revokeLinks = (tx: OpenTransaction, accountId: number, userId: number): void =>
+  revokeUnopened.send(tx, accountId, userId)
+
 /** Ends one session of a user, or all. Throws `not_found` if `sessionId` is not a session of the user. */
 export const endSessions: Operation<'endSessions'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {

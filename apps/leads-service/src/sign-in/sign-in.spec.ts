@@ -158,6 +158,16 @@ describe('a link by e-mail', () => {
   })
 })
 
+test('a link to a former address works no longer, and the session stays', async () => {
+  const user = await newUser('viewer')
+  const { accountId, userId, email } = user
+  const { secret } = await open(await createLink(user))
+  const link = await requestLink(accountId, email)
+  await service.accounts.updateUser({ accountId, userId, email: newEmail() })
+  expect(await verify(readSecret(link))).toBeUndefined()
+  expect(await verify(secret)).toBeDefined()
+})
+
 describe('an invitation', () => {
   test('is sent with the first role, and works for seven days in any browser', async () => {
     const { accountId } = await newAccount(service)

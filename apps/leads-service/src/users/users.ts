@@ -10,7 +10,7 @@ import {
 import { managedRecords, throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
 import { lockQuotas, requireRoom } from '../quotas/require-room'
-import { revokeSessions } from '../sign-in/sessions'
+import { revokeLinks, revokeSessions } from '../sign-in/sessions'
 import { NEEDS_ROLE, recordInvitation } from '../sign-in/sign-in-links'
 import { WITHOUT_CALENDAR } from '../tokens/end-calendars'
 import { lockCreator } from '../tokens/lock-creator'
@@ -85,7 +85,8 @@ const requireOtherAdmin = async (
 }
 
 /**
- * Updates a user. A change of the role ends the user's sessions. A user who gets a first role also gets an
+ * Updates a user. A change of the role ends the user's sessions, and a change of the e-mail address
+ * invalidates the links that were sent to the former address. A user who gets a first role also gets an
  * invitation. The only admin keeps the role.
  */
 export const updateUser: Operation<'updateUser'> = async ({ database, actor, sealer }, request) => {
@@ -112,6 +113,8 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
           before = found
         },
       })
+      // The links were sent to the former address.
+      if (before!.email !== after.email) revokeLinks(tx, accountId, after.id)
       if (before!.role === after.role) return after
       await revokeSessions(tx, { accountId, userId: after.id })
       if (before!.role === undefined && consoleUrl !== undefined)
