@@ -74,6 +74,9 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     return theRow(await query(db, { text, values: names.map((name) => ids[name]) }), what)
   }
 
+  /** Locks and returns a record. Throws `not_found` if there is no such record. */
+  const lock = (tx: OpenTransaction, ids: Ids): Promise<Message> => retrieve(tx, ids, 'FOR NO KEY UPDATE')
+
   /** Locks a record and changes it. Throws `not_found` if there is no such record. */
   const change = (
     { database, actor }: Pick<Dependencies, 'database' | 'actor'>,
@@ -81,7 +84,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
     { action, logged, set, values = [], check }: Change<Message>,
   ): Promise<Message> =>
     database.transaction(async (tx) => {
-      const before = await retrieve(tx, ids, 'FOR NO KEY UPDATE')
+      const before = await lock(tx, ids)
       await check?.(before, tx)
       const keys = names.map((name) => ids[name])
       const text = `UPDATE ${table} SET ${set} WHERE ${where} RETURNING ${columns}`
@@ -94,6 +97,7 @@ export const managedRecords = <Message extends { id: number }, What extends stri
 
   return {
     retrieve,
+    lock,
     change,
     /** Makes an operation whose change does not depend on the request. */
     changing: (fixed: Change<Message>) => async (deps: Dependencies, ids: Ids) =>

@@ -96,7 +96,9 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
     .transaction(async (tx) => {
       // Serialises changes of roles, so that two admins cannot remove each other's role at the same time.
       lockQuotas.send(tx, accountId)
-      let before: User | undefined
+      const before = await USERS.lock(tx, request)
+      requirePresent(before)
+      if (role !== undefined && role !== 'admin') await requireOtherAdmin(tx, accountId, before, 'role')
       const after = await USERS.change({ database: within(tx), actor }, request, {
         action: 'user.updated',
         logged: ['email', 'name', 'role'],
@@ -107,17 +109,12 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
           role !== undefined,
           role ?? null,
         ],
-        check: async (found) => {
-          requirePresent(found)
-          if (role !== undefined && role !== 'admin') await requireOtherAdmin(tx, accountId, found, 'role')
-          before = found
-        },
       })
       // The links were sent to the former address.
-      if (before!.email !== after.email) revokeLinks(tx, accountId, after.id)
-      if (before!.role === after.role) return after
+      if (before.email !== after.email) revokeLinks(tx, accountId, after.id)
+      if (before.role === after.role) return after
       await revokeSessions(tx, { accountId, userId: after.id })
-      if (before!.role === undefined && consoleUrl !== undefined)
+      if (before.role === undefined && consoleUrl !== undefined)
         await recordInvitation(tx, sealer, { accountId, user: after, consoleUrl })
       return after
     })
@@ -129,7 +126,7 @@ export const updateUser: Operation<'updateUser'> = async ({ database, actor, sea
 export const inviteUser: Operation<'inviteUser'> = ({ database, actor, sealer }, request) =>
   database.transaction(async (tx) => {
     const { accountId, userId, consoleUrl } = request
-    const user = await USERS.retrieve(tx, request, 'FOR SHARE')
+    const user = await USERS.lock(tx, request)
     requirePresent(user)
     if (user.role === undefined) throw ServiceError.invalid({ id: [NEEDS_ROLE] })
     await recordInvitation(tx, sealer, { accountId, user, consoleUrl })
@@ -147,6 +144,8 @@ export const removeUser: Operation<'removeUser'> = ({ database, actor }, request
   database.transaction(async (tx) => {
     const { accountId, userId, erase } = request
     lockQuotas.send(tx, accountId)
+    const before = await USERS.lock(tx, request)
+    if (!before.removedAt) await requireOtherAdmin(tx, accountId, before, 'id')
     const user = await USERS.change({ database: within(tx), actor }, request, {
       action: 'user.removed',
       logged: ['removedAt'],
@@ -154,9 +153,6 @@ export const removeUser: Operation<'removeUser'> = ({ database, actor }, request
         name = CASE WHEN $3 THEN 'A removed user' ELSE name END,
         email = CASE WHEN $3 THEN 'user-' || id || '@removed.invalid' ELSE email END`,
       values: [erase],
-      check: async (found) => {
-        if (!found.removedAt) await requireOtherAdmin(tx, accountId, found, 'id')
-      },
     })
     await revokeSessions(tx, { accountId, userId })
     return { user }
