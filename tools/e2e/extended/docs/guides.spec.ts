@@ -121,6 +121,7 @@ const SEEN: Record<string, RegExp[]> = {
     /"stamp":"\d+\./,
     /location: https:\/\/www\.example\.com\/thanks\.html\?reference=/i,
   ],
+  people: [/"role":"sales"/, /"role":"support"/, /"ended":0/, /"name":"A removed user"/],
   'going-live': [
     /"test":true/,
     /"name":"Website form"|"revoked_at"/,
