@@ -66,6 +66,7 @@ import { endSessions, listSessions, openSignInLink } from './sign-in/sessions'
 import { createSignInLink, sendSignInLinks } from './sign-in/sign-in-links'
 import { revokeToken } from './tokens/revoke-token'
 import { createToken, findOrigin, listTokens, openPortalLink, verifyTokens } from './tokens/tokens'
+import { signInByEmail } from './users/sign-in-by-email'
 import * as users from './users/users'
 
 type Deps = Omit<Dependencies, 'actor'> &
@@ -172,7 +173,8 @@ export const addLeadsService = (
   server.add(AccountsServiceDefinition, {
     ...perCalls(deps, { ...accounts, deleteAccount, retrieveAccountDeletion }),
     ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
-    ...perCalls(deps, { createSignInLink, sendSignInLinks, openSignInLink, listSessions, endSessions }),
+    ...perCalls(deps, { createSignInLink, sendSignInLinks, signInByEmail, openSignInLink }),
+    ...perCalls(deps, { listSessions, endSessions }),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),

@@ -37,13 +37,26 @@ const insertLink = statement<{ expiresAt: string }>('insert-sign-in-link')`
     clock_timestamp() + :minutes::int * interval '1 minute')
   RETURNING expires_at AS "expiresAt"`
 
-/** Creates a link. `browserHash` limits the link to one browser. */
-const createLink = async (
+interface NewLink {
+  accountId: number
+  userId: number
+  minutes: number
+  consoleUrl: string
+  /** Limits the link to one browser. */
+  browserHash?: Uint8Array
+  /**
+   * `sso`: the identity provider has just identified the person. Such a link is always limited to one
+   * browser, so the console opens the link without a question.
+   */
+  kind?: 'link' | 'sso'
+}
+
+export const createLink = async (
   tx: OpenTransaction,
-  link: { accountId: number; userId: number; minutes: number; consoleUrl: string; browserHash?: Uint8Array },
+  link: NewLink,
 ): Promise<{ url: string; expiresAt: string }> => {
-  const { accountId, userId, minutes, consoleUrl, browserHash = null } = link
-  const { secret, hash } = newSecret('link')
+  const { accountId, userId, minutes, consoleUrl, browserHash = null, kind = 'link' } = link
+  const { secret, hash } = newSecret(kind)
   const row = { accountId, userId, name: `User ${userId}`, hash, scope: SIGN_IN_LINK, browserHash, minutes }
   const [created] = await insertLink(tx, row)
   return { url: `${consoleUrl}#sign-in=${secret}`, expiresAt: created!.expiresAt }
@@ -139,8 +152,12 @@ export const createSignInLink: Operation<'createSignInLink'> = (
     return { url }
   })
 
-const findUsers = statement<{ accountId: number; userId: number }>('find-users-to-sign-in')`
-  SELECT u.account_id AS "accountId", u.id AS "userId" FROM users u JOIN accounts a ON a.id = u.account_id
+/** Finds the users with an e-mail address who may sign in, in all accounts. */
+export const findUsers = statement<{ accountId: number; accountName: string; userId: number }>(
+  'find-users-to-sign-in',
+)`
+  SELECT u.account_id AS "accountId", a.name AS "accountName", u.id AS "userId"
+  FROM users u JOIN accounts a ON a.id = u.account_id
   WHERE lower(u.email) = lower($1) AND u.removed_at IS NULL AND u.role IS NOT NULL AND a.suspended_at IS NULL
   ORDER BY u.account_id, u.id LIMIT ${ACCOUNTS_PER_REQUEST}`
 

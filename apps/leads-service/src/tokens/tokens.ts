@@ -22,7 +22,7 @@ import { type Creator, lockCreator } from './lock-creator'
 
 export const TOKENS = managedRecords(Token, 'tokens', 'token')
 
-export const newSecret = (kind: 'live' | 'test' | 'pub' | 'cal' | 'key' | 'link' | 'session') => {
+export const newSecret = (kind: 'live' | 'test' | 'pub' | 'cal' | 'key' | 'link' | 'sso' | 'session') => {
   const secret = `lw_${kind}_${randomBytes(32).toString('base64url')}`
   // A fast hash is enough, because 256 random bits cannot be guessed.
   return { secret, hash: createHash('sha256').update(secret).digest() }

@@ -1,4 +1,4 @@
-import { emailForm, User } from '@leadwire/contracts'
+import { emailForm, type User } from '@leadwire/contracts'
 import {
   type OpenTransaction,
   recordAudit,
@@ -7,16 +7,15 @@ import {
   violatedConstraint,
   within,
 } from '@leadwire/service-kit'
-import { managedRecords, throwFailure } from '../database/managed-records'
+import { throwFailure } from '../database/managed-records'
 import type { Operation } from '../operation'
-import { lockQuotas, requireRoom } from '../quotas/require-room'
+import { lockQuotas } from '../quotas/require-room'
 import { revokeLinks, revokeSessions } from '../sign-in/sessions'
 import { NEEDS_ROLE, recordInvitation } from '../sign-in/sign-in-links'
 import { WITHOUT_CALENDAR } from '../tokens/end-calendars'
 import { lockCreator } from '../tokens/lock-creator'
 import { newSecret } from '../tokens/tokens'
-
-const USERS = managedRecords(User, 'users', 'user', ['email', 'name'])
+import { insertUser, USERS } from './insert-user'
 
 const throwTaken = (error: unknown): never => {
   if (violatedConstraint(error) === 'users_email_once_per_account')
@@ -48,13 +47,12 @@ export const findUserNames: Operation<'findUserNames'> = async ({ database }, { 
  * the domain. The e-mail address of a removed user can be used again. A user with a role gets an invitation.
  */
 export const createUser: Operation<'createUser'> = async (dependencies, request) => {
-  const { database, actor, quotas, sealer } = dependencies
+  const { database, sealer } = dependencies
   const { accountId, email, name, role, consoleUrl } = request
-  const row = { account_id: accountId, email: emailForm(email), name, role }
+  const given = { accountId, email: emailForm(email), name, role }
   const user = await database
     .transaction(async (tx) => {
-      await requireRoom(tx, accountId, 'users', quotas)
-      const created = await USERS.insert(tx, actor, row, ['email', 'name', 'role'])
+      const created = await insertUser(tx, dependencies, given)
       if (role !== undefined && consoleUrl !== undefined)
         await recordInvitation(tx, sealer, { accountId, user: created, consoleUrl })
       return created
