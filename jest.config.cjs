@@ -4,6 +4,18 @@ const { availableParallelism } = require('node:os')
 const SCENARIOS = '<rootDir>/tools/e2e/scenarios/'
 const EXTENDED = '/extended/'
 
+// The packages that contain only ES modules, which jest can't load without a transformation.
+const ES_MODULES = ['openid-client', 'oauth4webapi', 'jose']
+
+const toCommonJs = (syntax) => [
+  '@swc/jest',
+  {
+    jsc: { target: 'es2023', parser: { syntax } },
+    module: { type: 'commonjs' },
+    sourceMaps: 'inline',
+  },
+]
+
 const tier = ({ displayName, testMatch, except = [], setupFiles = [] }) => ({
   displayName,
   rootDir: __dirname,
@@ -15,15 +27,10 @@ const tier = ({ displayName, testMatch, except = [], setupFiles = [] }) => ({
   modulePathIgnorePatterns: ['/dist/', '/tools/e2e/generated-clients/'],
   setupFiles,
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
-        module: { type: 'commonjs' },
-        sourceMaps: 'inline',
-      },
-    ],
+    '^.+\\.ts$': toCommonJs('typescript'),
+    [`/node_modules/(${ES_MODULES.join('|')})/.+\\.js$`]: toCommonJs('ecmascript'),
   },
+  transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES.join('|')})/)`],
   testEnvironment: 'node',
   testEnvironmentOptions: { customExportConditions: ['@leadwire/source', 'node', 'require', 'default'] },
 })

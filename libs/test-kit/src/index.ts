@@ -19,6 +19,12 @@ export { columnsWith } from './find-text'
 export { type FullServer, startFullServer } from './full-server'
 export { type Gate, gate } from './gate'
 export type { Hardship } from './hardship'
+export {
+  type IdentityClaims,
+  type IdentityProvider,
+  prepareIdentityProvider,
+  signInAt,
+} from './identity-provider'
 export { type ManualClock, manualClock } from './manual-clock'
 export { migrate, settingsToMigrate } from './migrate'
 export { startMinio, type TestMinio } from './minio'
