@@ -80,6 +80,7 @@ import {
   rescheduleCallback,
 } from './scheduling/change-scheduled'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
+import { createIdentityProvider } from './sign-in/identity-provider'
 import { retrieveMe } from './sign-in/me'
 import {
   createSession,
@@ -89,6 +90,8 @@ import {
   listUserSessions,
 } from './sign-in/sessions'
 import { requestSignInLink } from './sign-in/sign-in-links'
+import { retrieveSignInMethods } from './sign-in/sign-in-methods'
+import { singleSignOn } from './sign-in/single-sign-on'
 import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
@@ -192,6 +195,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
   const configuredAddress = findConfiguredAddress(config)
   const cookies = createCookies(configuredAddress)
   const findSender = createFindSender(configuredAddress, findAddress)
+  const identityProvider = createIdentityProvider(config, now)
   const verifyToken = createTokenVerifier({ verify: clients.verifyToken, now })
   const dependencies: Dependencies = {
     clients,
@@ -199,6 +203,7 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     cookies,
     findSender,
     countSignIn: limits.countSignIn,
+    identityProviderName: identityProvider?.name,
     verifyToken,
     wrongTokens: limits.wrongTokens,
     countCapture: limits.countCapture,
@@ -235,6 +240,12 @@ export const buildGateway = (options: GatewayOptions): FastifyInstance => {
     captureLead(scope, dependencies)
     retrieveStamp(scope, dependencies)
   })
+  if (identityProvider) {
+    const { countSingleSignOn } = limits
+    const createInAccountId = config.OIDC_CREATE_USERS
+    const options = { ...dependencies, identityProvider, countSingleSignOn, createInAccountId }
+    addRoutes((scope) => singleSignOn(scope, options))
+  }
   addRoutes((scope) => createImport(scope, dependencies, 'createImport'))
   app.register(async (scope) => serveHealth(scope, { checks: clients.checks, lifecycle }))
   app.register(serveSite)
@@ -287,6 +298,7 @@ const OPERATIONS = {
   createToken,
   revokeToken,
   retrieveOwnToken,
+  retrieveSignInMethods,
   requestSignInLink,
   createSession,
   retrieveMe,

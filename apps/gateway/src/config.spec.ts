@@ -140,6 +140,90 @@ test('COMPRESSION is on or off', () => {
   expect(() => readGatewayConfig({ ...NEEDED, COMPRESSION: 'zip' })).toThrow('COMPRESSION')
 })
 
+describe('the identity provider', () => {
+  const PROVIDER = {
+    OIDC_ISSUER: 'https://login.example.com/realms/example',
+    OIDC_CLIENT_ID: 'leadwire',
+    OIDC_CLIENT_SECRET: 'secret',
+  }
+  const NEW_USERS = { OIDC_CREATE_USERS: '7', OIDC_ROLE_CLAIM: 'groups', OIDC_ROLES: 'a=admin' }
+  const read = (env: NodeJS.ProcessEnv) => readGatewayConfig({ ...NEEDED, ...env })
+  const readErrors = (env: NodeJS.ProcessEnv) => {
+    try {
+      return read(env) && {}
+    } catch (error) {
+      return (error as ConfigError).errors
+    }
+  }
+
+  test('has a name, scopes and roles', () => {
+    expect(read(PROVIDER)).toMatchObject({
+      ...PROVIDER,
+      OIDC_NAME: 'Single sign-on',
+      OIDC_SCOPES: '',
+      OIDC_CREATE_USERS: undefined,
+    })
+    const roles = ' leadwire-admins = admin, CN=Sales=sales,/viewers=viewer'
+    const names = { OIDC_NAME: 'Example Ltd', OIDC_SCOPES: 'groups roles' }
+    expect(read({ ...PROVIDER, ...NEW_USERS, ...names, OIDC_ROLES: roles })).toMatchObject({
+      ...names,
+      OIDC_CREATE_USERS: 7,
+      OIDC_ROLE_CLAIM: 'groups',
+      OIDC_ROLES: new Map([
+        ['leadwire-admins', 'admin'],
+        ['CN=Sales', 'sales'],
+        ['/viewers', 'viewer'],
+      ]),
+    })
+  })
+
+  test.each(Object.keys(PROVIDER))('needs %s', (name) => {
+    const needs = 'is missing: an identity provider needs OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET'
+    expect(readErrors({ ...PROVIDER, [name]: '' })).toEqual({ [name]: needs })
+  })
+
+  test('is needed by its other settings', () => {
+    expect(Object.keys(readErrors({ OIDC_NAME: 'Example Ltd' }))).toEqual(Object.keys(PROVIDER))
+  })
+
+  test.each(Object.keys(NEW_USERS))('creates users only with %s', (name) => {
+    const needs = 'is missing: the creation of users needs OIDC_CREATE_USERS, OIDC_ROLE_CLAIM, OIDC_ROLES'
+    expect(readErrors({ ...PROVIDER, ...NEW_USERS, [name]: '' })).toEqual({ [name]: needs })
+  })
+
+  test.each([
+    'https://login.example.com',
+    'https://login.example.com/',
+    'http://127.0.0.1:8080/realms/a',
+    'http://[::1]:8080',
+    'http://localhost:8080',
+  ])('may be %s', (issuer) => {
+    expect(read({ ...PROVIDER, OIDC_ISSUER: issuer }).OIDC_ISSUER).toBe(issuer)
+  })
+
+  test.each([
+    'login.example.com',
+    'http://login.example.com',
+    'https://user:pw@login.example.com',
+    'https://login.example.com/?tenant=1',
+    'https://login.example.com/#a',
+    'https://login.example.com/.well-known/openid-configuration',
+  ])('may not be %s', (issuer) => {
+    expect(Object.keys(readErrors({ ...PROVIDER, OIDC_ISSUER: issuer }))).toEqual(['OIDC_ISSUER'])
+  })
+
+  test.each([
+    ['OIDC_ROLES', 'admins'],
+    ['OIDC_ROLES', 'admins=owner'],
+    ['OIDC_ROLES', '=admin'],
+    ['OIDC_CREATE_USERS', 'Example Ltd'],
+    ['OIDC_CREATE_USERS', '0'],
+    ['OIDC_SCOPES', 'groups,roles "all"'],
+  ])('refuses %s=%s', (name, value) => {
+    expect(Object.keys(readErrors({ ...PROVIDER, ...NEW_USERS, [name]: value }))).toEqual([name])
+  })
+})
+
 test('every error is reported at once', () => {
   const read = () =>
     readGatewayConfig({

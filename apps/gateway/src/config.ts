@@ -1,6 +1,7 @@
-import { isIPv4 } from 'node:net'
 import * as settings from '@leadwire/service-kit/runtime'
 import type { RateLimit } from './admission/rate-limits'
+import { isLoopback } from './http/is-loopback'
+import { oidcSettings } from './sign-in/oidc-settings'
 
 export type GatewayConfig = ReturnType<typeof readGatewayConfig>
 
@@ -28,9 +29,6 @@ const origins = settings.makeListValidator(isOrigin, 'an origin such as https://
 const DEFAULT_HOST = '127.0.0.1'
 const DEFAULT_PORT = 3000
 
-const isLoopback = (host: string): boolean =>
-  host === '::1' || host === 'localhost' || (isIPv4(host) && host.startsWith('127.'))
-
 /**
  * Makes the validator of PUBLIC_URL, the base URL of the API without a trailing slash. PUBLIC_URL is required
  * unless HOST is a loopback address, because events and links contain the URL.
@@ -43,8 +41,9 @@ const publicUrl = (env: NodeJS.ProcessEnv) => {
 }
 
 /** Reads the settings. Throws a ConfigError that lists all errors. */
-export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
-  settings.readConfig(env, {
+export const readGatewayConfig = (env: NodeJS.ProcessEnv) => {
+  const oidc = oidcSettings(env)
+  return settings.readConfig(env, {
     LOG_LEVEL: settings.logLevel(),
     HOST: settings.host({ default: DEFAULT_HOST }),
     PORT: settings.port({ default: DEFAULT_PORT }),
@@ -79,9 +78,23 @@ export const readGatewayConfig = (env: NodeJS.ProcessEnv) =>
     /** Origins of the pages that may use the API. `*` allows all origins. */
     CORS_ORIGINS: origins({ default: [] }),
     COMPRESSION: settings.bool({ default: false }),
+    /** The identity provider (OpenID Connect) with which people sign in. */
+    OIDC_ISSUER: oidc.issuer,
+    OIDC_CLIENT_ID: oidc.clientId,
+    OIDC_CLIENT_SECRET: oidc.clientSecret,
+    /** Scopes that are requested in addition to `openid`, `email` and `profile`. */
+    OIDC_SCOPES: oidc.scopes,
+    /** The text of the button on the sign-in page. */
+    OIDC_NAME: oidc.name,
+    /** The account in which the gateway creates users whom the account does not know. */
+    OIDC_CREATE_USERS: oidc.createUsers,
+    /** The claim that decides the role of a new user, and the role for each value of the claim. */
+    OIDC_ROLE_CLAIM: oidc.roleClaim,
+    OIDC_ROLES: oidc.roles,
     /** `/readyz` returns 503 until this file exists. */
     READY_MARKER: settings.str({ default: undefined as string | undefined }),
     ...settings.serviceTokenSettings(env),
     ...settings.tlsSettings(env),
     ...settings.traceSettings(),
   })
+}

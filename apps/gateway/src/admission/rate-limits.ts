@@ -147,6 +147,13 @@ const createLimiter = (app: FastifyInstance, limiter: Limiter): CountRequest => 
 /** How many sign-in links an IP address may request from this copy. */
 const SIGN_IN_RATE: RateLimit = { requests: 20, windowMs: 600_000 }
 
+/**
+ * How many requests an IP address may send to sign in with the identity provider. A sign-in takes two
+ * requests. The limit is far above SIGN_IN_RATE, because a whole office may sign in from one IP address each
+ * morning, and such a sign-in sends no e-mail.
+ */
+const SINGLE_SIGN_ON_RATE: RateLimit = { requests: 600, windowMs: 600_000 }
+
 /** Makes the limits from the operator's settings. */
 export const createRateLimits = (
   app: FastifyInstance,
@@ -165,6 +172,12 @@ export const createRateLimits = (
     countPreflight: createLimiter(app, { name: 'capture', countedBy: 'address', ...CAPTURE_RATE }),
     /** Counts a request for a sign-in link. leads-service also limits the links of each user. */
     countSignIn: createLimiter(app, { name: 'sign-in', countedBy: 'address', ...SIGN_IN_RATE }),
+    /** Counts a request to sign in with the identity provider. */
+    countSingleSignOn: createLimiter(app, {
+      name: 'single-sign-on',
+      countedBy: 'address',
+      ...SINGLE_SIGN_ON_RATE,
+    }),
     wrongTokens: createWrongTokenLimit(WRONG_TOKEN_RATE, now),
   }
 }

@@ -35,6 +35,8 @@ export interface Dependencies {
   countSignIn: CountRequest
   cookies: Cookies
   findSender: FindSender
+  /** The text of the button for the identity provider. Undefined if there is no provider. */
+  identityProviderName: string | undefined
   /** The maximum number of leads that a publishable token creates in a day. */
   captureDaily: number
   captureDailyBytes: number
@@ -288,7 +290,7 @@ export const operation =
     )
     const parameters = description.query && Object.keys(description.query['properties'])
     // The lead API ignores unknown query parameters.
-    const refusesQuery = /^\/(manage|token|me|sessions|sign-in-links)\b/.test(url)
+    const refusesQuery = /^\/(manage|token|me|sessions|sign-in-links|sign-in-methods)\b/.test(url)
     const takesNoParameters = !parameters && refusesQuery
     const params = description.params ?? findParams(url)
 

@@ -4,9 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
  * `session`: the secret of a session. `browser`: a secret of the browser, to which the sign-in links that
- * this browser asks for are bound.
+ * this browser asks for are bound. `oidc`: the secrets of a sign-in with the identity provider that this
+ * browser has started.
  */
-type Kind = 'session' | 'browser'
+type Kind = 'session' | 'browser' | 'oidc'
 
 /** Reads and sets the cookies of people who sign in. */
 export type Cookies = ReturnType<typeof createCookies>

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { describe, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PUBLIC_BODY_BYTES } from '../admission/admission'
 import { operation } from '../api/operation'
 import { named, recordResponse } from '../api/schemas'
-import { hashBrowserSecret } from '../auth/cookies'
+import { type Cookies, hashBrowserSecret } from '../auth/cookies'
 import { ProblemError } from '../http/problem'
 
 const LINK_MINUTES = 15
@@ -24,6 +25,13 @@ const SentSignInLink = named('SentSignInLink', {
 export const foreignPage = () =>
   new ProblemError('forbidden', 'The request comes from a page of another site. Open the console to sign in.')
 
+/** Returns the secret of a browser, and keeps it in the browser for a further hour. */
+export const keepBrowserSecret = (cookies: Cookies, request: FastifyRequest, reply: FastifyReply): string => {
+  const secret = cookies.read(request, 'browser') || randomBytes(32).toString('base64url')
+  cookies.set(reply, 'browser', secret, BROWSER_SECRET_S)
+  return secret
+}
+
 export const requestSignInLink = operation({
   route: 'POST /sign-in-links',
   scope: null,
@@ -40,13 +48,11 @@ export const requestSignInLink = operation({
     if (findSender(request) === 'other') throw foreignPage()
     const { email } = await valid()
     await countSignIn(request, reply)
-    const secret = cookies.read(request, 'browser') || randomBytes(32).toString('base64url')
-    const browserHash = hashBrowserSecret(secret)
+    const browserHash = hashBrowserSecret(keepBrowserSecret(cookies, request, reply))
     await clients.accounts.sendSignInLinks(
       { email, browserHash, consoleUrl: `${configuredAddress}/console` },
       limits,
     )
-    cookies.set(reply, 'browser', secret, BROWSER_SECRET_S)
     reply.code(202)
     return { expires_in_minutes: LINK_MINUTES }
   },

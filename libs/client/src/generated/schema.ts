@@ -776,6 +776,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/sign-in-methods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the ways to sign in
+         * @description Returns the ways in which people can sign in to the console.
+         */
+        get: operations["retrieveSignInMethods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sign-in-links": {
         parameters: {
             query?: never;
@@ -4607,6 +4627,31 @@ export interface components {
         };
         OwnTokenResponse: {
             data: components["schemas"]["OwnToken"];
+        };
+        IdentityProvider: {
+            /**
+             * @description The text of the button that opens `url`.
+             * @example Single sign-on
+             */
+            name: string;
+            /**
+             * Format: uri
+             * @description The address that a person opens in the browser to sign in.
+             * @example https://api.example.com/sign-in/oidc
+             */
+            url: string;
+        };
+        SignInMethods: {
+            /**
+             * @description Whether people can request a link by email.
+             * @example true
+             */
+            email: boolean;
+            /** @description The identity provider (OpenID Connect). null if there is none. */
+            oidc: components["schemas"]["IdentityProvider"] | null;
+        };
+        SignInMethodsResponse: {
+            data: components["schemas"]["SignInMethods"];
         };
         SignInLinkRequest: {
             /**
@@ -9270,6 +9315,33 @@ export interface operations {
             403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveSignInMethods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ways to sign in. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInMethodsResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            422: components["responses"]["Problem422"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
