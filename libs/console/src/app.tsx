@@ -1,7 +1,8 @@
 import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
-import { checkAccess, consolePath, ownScopes, Problem, type Scope } from './api'
+import { checkAccess, consolePath, type Me, ownScopes, Problem, type Scope } from './api'
 import iconUrl from './icon.svg'
 import { PAGES } from './pages'
+import { ChooseAccount } from './pages/choose-account'
 import { OpenLink } from './pages/open-link'
 import { SignIn } from './pages/sign-in'
 import { Action } from './parts/action'
@@ -110,6 +111,8 @@ const Main = () => {
       return <SignIn because={value.because} />
     case 'link':
       return <OpenLink secret={value.secret} />
+    case 'choice':
+      return <ChooseAccount choices={value.choices} />
     default:
       return <Pages />
   }

@@ -11,6 +11,7 @@
  * - `failed`: GET /me failed with a problem other than 401.
  * - `out`: not signed in. The sign-in page replaces all other pages.
  * - `link`: the console was opened with a sign-in link. A page asks the user to confirm the sign-in.
+ * - `choice`: the identity provider has identified a user of several accounts. A page asks for the account.
  * - `in`: `me` is signed in.
  * - `ended`: the token or the session of `me` has ended. The page stays, and a dialog asks for a new sign-in.
  *
@@ -20,7 +21,7 @@
  * - `checking` and `failed` become `out` or `failed`, and `in` becomes `ended`, when GET /me fails (`end`,
  *   `fail`).
  * - `in` and `ended` become `out` when the user signs out (`leave`).
- * - `link` becomes `out` when the link cannot be used (`leave`).
+ * - `link` and `choice` become `out` when the link cannot be used (`leave`).
  *
  * Invariants:
  *
@@ -33,11 +34,18 @@ import { computed, signal } from '@preact/signals'
 
 type Me = components['schemas']['Me']
 
+/** A sign-in link for one of the accounts of a user. */
+export interface Choice {
+  account: string
+  secret: string
+}
+
 export type Access =
   | { state: 'checking' }
   | { state: 'failed'; problem: LeadwireProblem }
   | { state: 'out'; because?: string }
   | { state: 'link'; secret: string }
+  | { state: 'choice'; choices: Choice[] }
   | { state: 'in'; me: Me }
   | { state: 'ended'; me: Me; because: string }
 
@@ -134,6 +142,9 @@ export const restart = (): void => change({ state: 'checking' })
 
 /** Shows the page that asks whether to sign in with a link. */
 export const holdLink = (secret: string): void => change({ state: 'link', secret })
+
+/** Shows the page that asks for one of several accounts. */
+export const holdChoices = (choices: Choice[]): void => change({ state: 'choice', choices })
 
 /** Shows the sign-in dialog again if the user has closed the dialog. A running check continues. */
 export const askAgain = (): void => {

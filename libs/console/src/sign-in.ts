@@ -18,7 +18,7 @@ const notifyOtherTabs = (message: Message) => otherTabs.postMessage(message)
 
 otherTabs.addEventListener('message', ({ data }: MessageEvent<Message>) => {
   // Does not concern a tab with its own token.
-  if (token.value !== null || access.value.state === 'link') return
+  if (token.value !== null || ['link', 'choice'].includes(access.value.state)) return
   if (data === 'signed-in') void checkAccess()
   else if (me.value?.type === 'user') leave('You signed out in another tab.')
 })

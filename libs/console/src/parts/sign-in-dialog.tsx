@@ -25,7 +25,7 @@ export const SignInDialog = () => {
           <h2 id="ended">Sign in again</h2>
           <p id="ended-because">{`${value.because} This page keeps what you typed.`}</p>
           <IdPrefix.Provider value="again-">
-            <SignInForms prefersToken={value.me.type === 'token'} />
+            <SignInForms prefersToken={value.me.type === 'token'} keepsTab />
           </IdPrefix.Provider>
           <div class="actions">
             <button type="button" class="quiet" onClick={() => dialog.current!.close()}>

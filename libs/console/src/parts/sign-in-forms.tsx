@@ -1,6 +1,36 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import type { Schemas } from '../api'
 import { requestLink, signInWithToken } from '../sign-in'
+import { keepPage, loadMethods } from '../single-sign-on'
 import { Field, useForm } from './form'
+
+/**
+ * Leads to the identity provider, if there is one. `keepsTab` opens the provider in another tab, so that this
+ * tab keeps its input.
+ */
+const IdentityProvider = ({ keepsTab }: { keepsTab: boolean }) => {
+  const [provider, setProvider] = useState<Schemas['SignInMethods']['oidc']>(null)
+  useEffect(() => {
+    const controller = new AbortController()
+    // If the request fails, the other ways to sign in remain.
+    loadMethods(controller.signal).then(
+      ({ oidc }) => setProvider(oidc),
+      () => undefined,
+    )
+    return () => controller.abort()
+  }, [])
+  if (!provider) return null
+  return (
+    <a
+      class="button"
+      href={provider.url}
+      target={keepsTab ? '_blank' : undefined}
+      onClick={keepsTab ? undefined : keepPage}
+    >
+      {provider.name}
+    </a>
+  )
+}
 
 const EmailForm = () => {
   const [sent, setSent] = useState<{ email: string; minutes: number }>()
@@ -53,9 +83,13 @@ const TokenForm = () => {
   )
 }
 
-/** The two ways to sign in. `prefersToken` opens the form for a token. */
-export const SignInForms = ({ prefersToken = false }: { prefersToken?: boolean }) => (
+/**
+ * The ways to sign in. `prefersToken` opens the form for a token. `keepsTab` opens the identity provider in
+ * another tab.
+ */
+export const SignInForms = ({ prefersToken = false, keepsTab = false }) => (
   <>
+    <IdentityProvider keepsTab={keepsTab} />
     <EmailForm />
     <details open={prefersToken}>
       <summary>Use a token instead</summary>
