@@ -9,7 +9,7 @@
 gateway:
   name: gateway
   port: { name: http, number: 3000, setting: PORT }
-  secrets: { SERVICE_TOKEN: serviceToken }
+  secrets: { SERVICE_TOKEN: serviceToken, OIDC_CLIENT_SECRET: oidcClientSecret }
   shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE]
 leads:
   name: leads-service
@@ -194,7 +194,7 @@ leadwire.pod.
     secretKeyRef:
       name: {{ ternary $args.given $secret.secret (ne $secret.value "") }}
       key: {{ ternary $name $secret.key (ne $secret.value "") }}
-{{- else if not (or $args.pod.extraEnvFrom (has $name (list "s3AccessKey" "s3SecretKey" "webhookProxy"))) }}
+{{- else if not (or $args.pod.extraEnvFrom (has $name (list "s3AccessKey" "s3SecretKey" "webhookProxy" "oidcClientSecret"))) }}
 {{- fail (printf "secrets.%s is needed: a secret or a value, or %s or %s_FILE in extraEnv of %s" $name $setting $setting $args.name) }}
 {{- end }}
 {{- end }}

@@ -197,6 +197,18 @@ suite('secrets', () => {
     expect(readEnv(manifests, 'webhook-service')).toContainEqual(['WEBHOOK_PROXY', 'proxy'])
   })
 
+  test('with an identity provider the gateway gets its settings, its secret, and access to the provider', () => {
+    const settings = { OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'leadwire' }
+    const roles = { OIDC_CREATE_USERS: '1', OIDC_ROLE_CLAIM: 'groups', OIDC_ROLES: 'a=admin,b=sales' }
+    const secrets = { oidcClientSecret: { secret: 'oidc' } }
+    const manifests = renderWith({ secrets, gateway: { settings: { ...settings, ...roles } } })
+    expect(named(manifests, 'ConfigMap', 'gateway').data).toMatchObject({ ...settings, ...roles })
+    expect(readEnv(manifests, 'gateway')).toContainEqual(['OIDC_CLIENT_SECRET', 'oidc'])
+    const listPorts = (from: Manifest[]) =>
+      named(from, 'NetworkPolicy', 'gateway').spec.egress.map(({ ports }: Manifest) => ports[0].port)
+    expect(listPorts(manifests)).toEqual([...listPorts(renderWith({})), 443])
+  })
+
   test('a missing secret is an error that names it', () => {
     const secrets = { natsUrl: { secret: '' } }
     const complaint = readComplaint(helm, ['template', CHART, ...withValues({ secrets })])
