@@ -15,8 +15,7 @@
  * requests. Each visitor, by IP address, gets only a share of this memory and a few places for files.
  */
 import { type BatcherMeter, type BatcherMeters, createFairQueue, TooBusy } from '@leadwire/service-kit'
-import type { FastifyReply } from 'fastify'
-import type { Principal } from '../auth/authenticate'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ProblemError } from '../http/problem'
 import { findSource, type Source } from './rate-limits'
 
@@ -111,7 +110,8 @@ export const holdPlace = async (reply: FastifyReply, place: Promise<() => void>)
 const NO_ACCOUNT = 0
 
 /** Returns whether anybody can send such a request: without a token, or with a publishable token. */
-const isPublic = (principal: Principal | null): boolean => principal === null || principal.isPublishable
+const isPublic = (principal: FastifyRequest['principal'] | null): boolean =>
+  principal === null || principal.isPublishable
 
 export type Admission = ReturnType<typeof createAdmission>
 

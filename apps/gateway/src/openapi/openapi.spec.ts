@@ -107,6 +107,15 @@ test('every operation is described', () => {
       'POST /manage/tokens',
       'DELETE /manage/tokens/{id}',
       'GET /token',
+      'GET /sign-in-methods',
+      'POST /sign-in-links',
+      'POST /sessions',
+      'GET /me',
+      'GET /me/sessions',
+      'DELETE /me/sessions/{id}',
+      'POST /manage/users/{id}/invitation',
+      'GET /manage/users/{id}/sessions',
+      'DELETE /manage/users/{id}/sessions',
       'GET /manage/webhook-endpoints',
       'POST /manage/webhook-endpoints',
       'GET /manage/webhook-endpoints/{id}',
@@ -154,14 +163,14 @@ test('every operation has a summary, a tag and its problems; all but public ones
       expect.any(String),
       [expect.any(String)],
     ])
-    const isPublic = /\/(assets|calendars|capture|healthz|readyz)/.test(name)
+    const isPublic = /\/(assets|calendars|capture|healthz|readyz|sign-in-)/.test(name)
     const isBearer = operation.security!.map(({ bearer }) => bearer!.length === 1)
     expect([name, [...new Set(isBearer)]]).toEqual([name, isPublic ? [] : [true]])
     if (/healthz|readyz/.test(name)) continue
     const statuses = Object.keys(operation.responses)
     expect(statuses).toEqual(
       expect.arrayContaining([
-        /^POST .*\/(erase|imports)$/.test(name) ? '202' : '200',
+        /^POST .*\/(erase|imports|invitation|sign-in-links)$/.test(name) ? '202' : '200',
         '500',
         '503',
         '504',

@@ -36,7 +36,7 @@ const lockLink = statement<{ browserHash: Buffer | null }>('lock-sign-in-link')`
   FOR NO KEY UPDATE`
 
 const startSession = statement<Session>('start-session')`
-  UPDATE tokens SET hash = :hash, scopes = :scopes::text[], created_at = clock_timestamp(),
+  UPDATE tokens SET hash = :hash, scopes = :scopes::text[], browser_hash = NULL, created_at = clock_timestamp(),
     last_used_at = clock_timestamp(), expires_at = clock_timestamp() + interval '7 days'
   WHERE account_id = :accountId AND id = :tokenId
   RETURNING ${SESSION_COLUMNS}`

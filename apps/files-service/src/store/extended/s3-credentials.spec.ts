@@ -22,6 +22,8 @@ const closing: (() => unknown)[] = []
 const serve = async (answer: (request: IncomingMessage) => Promise<object | string | number>) => {
   const server = createServer(async (incoming, response) => {
     const body = await answer(incoming)
+    // A client could send a request on an idle connection just as the server closes the connection.
+    response.shouldKeepAlive = false
     response.statusCode = typeof body === 'number' ? body : 200
     response.end(typeof body === 'string' ? body : JSON.stringify(body))
   })

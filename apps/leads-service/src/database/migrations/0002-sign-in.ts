@@ -8,8 +8,8 @@ const STATEMENTS = `
   CREATE INDEX users_by_sign_in ON users (lower(email)) WHERE removed_at IS NULL AND role IS NOT NULL;
   CREATE INDEX users_admins ON users (account_id) WHERE removed_at IS NULL AND role = 'admin';
 
-  -- Sessions and sign-in links are tokens of a user. A link that was sent on request has the SHA-256 of the
-  -- secret of the browser that asked for it.
+  -- Sessions and sign-in links are tokens of a user. A link that works in only one browser has the SHA-256 of
+  -- the secret of this browser until it is opened.
   ALTER TABLE tokens ADD user_id bigint, ADD browser_hash bytea, ADD created_by_user_id bigint;
   ALTER TABLE tokens ADD CONSTRAINT tokens_user_fkey FOREIGN KEY (account_id, user_id) REFERENCES users;
   CREATE INDEX tokens_of_user ON tokens (account_id, user_id, id) WHERE user_id IS NOT NULL;
