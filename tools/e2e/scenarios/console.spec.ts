@@ -20,7 +20,7 @@ describeConsole('the console', start, (world) => {
   const newUser = (change = {}) =>
     world.tenant.send<{ id: number }>('POST', '/manage/users', { json: { ...USER, ...change } })
 
-  test('an invalid token is refused, and after a revocation the next sign-in returns to the same page', async () => {
+  test('an invalid token is refused, and after a revocation the page stays until the next sign-in', async () => {
     world.expected = [UNAUTHORIZED]
     await open('/endpoints?from=a-colleague', 'lw_live_wrong')
     await world.page.getByText('The token is unknown, revoked or expired.').waitFor()
@@ -29,9 +29,13 @@ describeConsole('the console', start, (world) => {
     await signIn(token)
     await heading('Endpoints').waitFor()
     await world.tenant.send('DELETE', `/manage/tokens/${id}`)
-    await heading('Sign in').waitFor()
+    await dialog().getByRole('heading', { name: 'Sign in again' }).waitFor()
+    await dialog().getByText('The token is unknown, revoked or expired.').waitFor()
+    await world.inspect('sign-in-again')
     await signIn()
+    await dialog().waitFor({ state: 'hidden' })
     await heading('Endpoints').waitFor()
+    await world.page.getByText('Live', { exact: true }).waitFor()
     expect(world.page.url()).toMatch(/\/console\/endpoints\?from=a-colleague$/)
   })
 
@@ -148,6 +152,7 @@ describeConsole('the console', start, (world) => {
       await target.click()
     }
     await page.goto(`${world.stage.system.baseUrl}/console`)
+    await click(page.getByText('Use a token instead'))
     await label('Token').fill(tenant.token)
     await click(button('Sign in'))
 

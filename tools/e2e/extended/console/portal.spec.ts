@@ -1,5 +1,5 @@
 import { eventually } from '@leadwire/test-kit'
-import { describeConsole } from '../../support/console'
+import { describeConsole, fillToken, tokenForm } from '../../support/console'
 import { joinStage } from '../../support/stage'
 
 describeConsole('a portal link in the console', joinStage, (world) => {
@@ -87,8 +87,8 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await partner.getByRole('heading', { level: 1, name: /^Partner/ }).waitFor()
     await partner.goto(`${world.stage.system.baseUrl}/console/endpoints#portal=lw_live_opened`)
     await partner.getByText(/The link can't be opened/).waitFor()
-    await partner.getByLabel('Token', { exact: true }).fill(world.tenant.token)
-    await partner.getByRole('button', { name: 'Sign in' }).click()
+    await fillToken(partner, world.tenant.token)
+    await tokenForm(partner).getByRole('button', { name: 'Sign in' }).click()
     await partner.getByRole('link', { name: 'Tokens' }).waitFor()
     await partner.reload()
     await partner.getByRole('link', { name: 'Tokens' }).waitFor()
