@@ -1,6 +1,6 @@
 import { eventually } from '@leadwire/test-kit'
 import type { RequestOptions } from '../support/client'
-import { readMail } from '../support/mail'
+import { awaitLinkMail } from '../support/mail'
 import { joinStage, readCookie, type SharedStage, type Tenant } from '../support/stage'
 
 let stage: SharedStage
@@ -21,19 +21,8 @@ const ask = <T = Record<string, unknown>>(method: string, path: string, options:
 
 const newEmail = (name: string) => `${name}-${tenant.account.id}@example.com`
 
-/** Waits for the newest e-mail with a subject, and returns its text with the secret of its link. */
-const awaitMail = (subject: string, count = 1) =>
-  eventually(async () => {
-    const sent = await tenant.send<{ subject: string; status: string; event_id: string }[]>(
-      'GET',
-      '/manage/notifications',
-    )
-    const mails = sent.filter((mail) => mail.subject === subject && mail.status === 'delivered')
-    expect(mails).toHaveLength(count)
-    const { text = '', subject: title, to } = await readMail(stage.system, mails[0]!.event_id)
-    const [, secret] = /\/console#sign-in=(lw_link_[\w-]+)/.exec(text)!
-    return { text, title, to: [to].flat()[0]!.text, secret: secret! }
-  })
+const awaitMail = (subject: 'sign_in' | 'invitation', count?: number) =>
+  awaitLinkMail(stage.system, tenant, { subject, count })
 
 /** Asks for a link by e-mail. Returns the Cookie header of the browser that asked. */
 const requestLink = async (email: string): Promise<string> => {

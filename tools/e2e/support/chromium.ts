@@ -31,21 +31,30 @@ export const findChromium = (): string | undefined => {
   )
 }
 
-export const startChromium = (executablePath: string): Promise<Browser> =>
+export const startChromium = (executablePath: string, moreArgs: string[] = []): Promise<Browser> =>
   chromium.launch({
     executablePath,
     headless: true,
     timeout: 110_000,
     // Disables the sandbox, which root may not use and many containers do not support. This is safe, because
     // the browser opens only Leadwire's own pages.
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      ...moreArgs,
+    ],
   })
 
 export type Tab = {
   page: Page
-  /** Everything that the browser reported: console errors, policy violations, uncaught errors, dialogs. */
+  /**
+   * Everything that the browser reported about the pages of this context: console errors, policy violations,
+   * uncaught errors, dialogs.
+   */
   complaints: string[]
-  /** The URLs of all requests of the page. */
+  /** The URLs of all requests of the pages of this context. */
   requested: URL[]
   close(): Promise<void>
 }
@@ -62,18 +71,18 @@ export async function openTab(
     timezoneId: 'Europe/London',
   })
   context.setDefaultTimeout(60_000)
-  const page = await context.newPage()
   const complaints: string[] = []
   const requested: URL[] = []
-  page.on('console', (message) => {
+  context.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
-  page.on('pageerror', (error) => complaints.push(String(error)))
-  page.on('dialog', (dialog) => {
+  context.on('weberror', (webError) => complaints.push(String(webError.error())))
+  context.on('dialog', (dialog) => {
     complaints.push(`dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  page.on('request', (request) => requested.push(new URL(request.url())))
+  context.on('request', (request) => requested.push(new URL(request.url())))
+  const page = await context.newPage()
   return { page, complaints, requested, close: () => context.close() }
 }
 

@@ -45,9 +45,13 @@ export interface ConsoleWorld<Of extends SharedStage = SharedStage> {
   expected: RegExp[]
   /** Replaces the tab with a new one, which has no stored token. */
   newTab(width?: number): Promise<void>
+  /** Opens a tab in another browser, which has no cookies of `page`. */
+  openOtherBrowser(): Promise<Page>
   signIn(token?: string): Promise<void>
-  /** Opens a path below /console and signs in. */
+  /** Opens a path below /console and signs in with a token. */
   open(path?: string, token?: string): Promise<void>
+  /** Signs in a user with a new link, and then opens a path below /console. */
+  openAs(userId: number, path?: string): Promise<void>
   heading(name: string | RegExp): ReturnType<Page['getByRole']>
   /** Checks the page with axe on each of the SCREENS. */
   inspect(name: string): Promise<void>
@@ -63,6 +67,13 @@ export const fillToken = async (page: Page, token: string): Promise<void> => {
   const field = form.getByLabel('Token', { exact: true })
   if (!(await field.isVisible())) await form.getByText('Use a token instead').click()
   await field.fill(token)
+}
+
+/** Opens a sign-in link in a page, and signs in with it. */
+export const openLink = async (page: Page, url: string): Promise<void> => {
+  await page.goto(url)
+  await page.getByText('You opened a sign-in link.').waitFor()
+  await page.getByRole('main').getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 /** Returns functions that find parts of the page. */
@@ -99,6 +110,7 @@ export const describeConsole = <Of extends SharedStage>(
   suite(name, () => {
     let browser: Browser
     let tab: Tab
+    let others: Tab[] = []
     const world: ConsoleWorld<Of> = {
       stage: undefined as unknown as Of,
       tenant: undefined as unknown as Tenant,
@@ -109,6 +121,11 @@ export const describeConsole = <Of extends SharedStage>(
         tab = await openTab(browser, { width })
         world.page = tab.page
       },
+      openOtherBrowser: async () => {
+        const other = await openTab(browser)
+        others.push(other)
+        return other.page
+      },
       signIn: async (token = world.tenant.token) => {
         await fillToken(world.page, token)
         await tokenForm(world.page).getByRole('button', { name: 'Sign in' }).click()
@@ -116,6 +133,12 @@ export const describeConsole = <Of extends SharedStage>(
       open: async (path = '', token) => {
         await world.page.goto(`${world.stage.system.baseUrl}/console${path}`)
         await world.signIn(token)
+      },
+      openAs: async (userId, path) => {
+        const start = `${world.stage.system.baseUrl}/console`
+        await openLink(world.page, `${start}#sign-in=${await world.tenant.newSignInLink(userId)}`)
+        await world.page.getByRole('button', { name: 'Sign out' }).waitFor()
+        if (path !== undefined) await world.page.goto(start + path)
       },
       heading: (title) => world.page.getByRole('heading', { level: 1, name: title }),
       inspect: async (picture) => {
@@ -148,10 +171,13 @@ export const describeConsole = <Of extends SharedStage>(
       await world.newTab()
     })
     afterEach(async () => {
-      await tab.close()
-      const { complaints, requested } = tab
+      const tabs = [tab, ...others]
+      others = []
+      await Promise.all(tabs.map(({ close }) => close()))
+      const complaints = tabs.flatMap((one) => one.complaints)
+      const origins = tabs.flatMap(({ requested }) => requested.map(({ origin }) => origin))
       expect(complaints.filter((text) => !world.expected.some((pattern) => pattern.test(text)))).toEqual([])
-      expect([...new Set(requested.map(({ origin }) => origin))]).toEqual([world.stage.system.baseUrl])
+      expect([...new Set(origins)]).toEqual([world.stage.system.baseUrl])
     })
     define(world)
   })

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { SharedSystem } from '@leadwire/test-kit'
+import { eventually, type SharedSystem } from '@leadwire/test-kit'
 import { type ParsedMail, simpleParser } from 'mailparser'
+import type { Tenant } from './stage'
 
 /** Returns the folder into which a system writes its e-mails. */
 export const mailFolder = ({ services }: Pick<SharedSystem, 'services'>): string => {
@@ -15,3 +16,26 @@ export const readMail = async (
   system: Pick<SharedSystem, 'services'>,
   eventId: string,
 ): Promise<ParsedMail> => simpleParser(await readFile(join(mailFolder(system), `${eventId}.eml`)))
+
+const LINK = /\S+\/console#sign-in=(lw_link_[\w-]+)/
+
+/**
+ * Waits until an account has sent `count` e-mails with a link to sign in, of one subject. Returns the newest
+ * of these e-mails with its link.
+ */
+export const awaitLinkMail = (
+  system: Pick<SharedSystem, 'services'>,
+  { send }: Tenant,
+  { subject, count = 1 }: { subject: 'sign_in' | 'invitation'; count?: number | undefined },
+) =>
+  eventually(async () => {
+    const sent = await send<{ subject: string; status: string; event_id: string }[]>(
+      'GET',
+      '/manage/notifications',
+    )
+    const mails = sent.filter((mail) => mail.subject === subject && mail.status === 'delivered')
+    expect(mails).toHaveLength(count)
+    const { text = '', subject: title, to } = await readMail(system, mails[0]!.event_id)
+    const [url, secret] = LINK.exec(text)!
+    return { text, title, to: [to].flat()[0]!.text, url, secret: secret! }
+  })
