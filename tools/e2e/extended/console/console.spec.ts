@@ -10,6 +10,10 @@ describeConsole('the console', startStage, (world) => {
     await open()
     await heading('Endpoints').waitFor()
     expect(await kept()).toEqual([[world.tenant.token], [], ''])
+    const header = world.page.getByRole('banner')
+    await header.getByText('first', { exact: true }).waitFor()
+    // A token has no page of sessions.
+    expect(await header.getByRole('link', { name: 'first', exact: true }).count()).toBe(0)
     await world.page.reload()
     await heading('Endpoints').waitFor()
     const other = await world.page.context().newPage()

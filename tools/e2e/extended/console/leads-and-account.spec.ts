@@ -256,6 +256,41 @@ describeConsole('leads and the account in the console', start, (world) => {
     await heading('Not Found').waitFor()
   })
 
+  test('a viewer opens every page and gets no button that changes anything', async () => {
+    const { id } = await world.tenant.newUser('viewer', { name: 'Grace Hopper' })
+    await world.tenant.listen({ description: 'CRM' })
+    const { reference } = await world.tenant.createLead()
+    await eventually(async () =>
+      expect(await list(`/manage/deliveries?lead_reference=${reference}`)).toMatchObject([
+        { status: 'delivered' },
+      ]),
+    )
+    const READING = /^(Filter|Clear|Copy.*|Export|Download.*)$/
+    await world.openAs(id)
+    const names = (await navigation()).split('\n')
+    expect(names).toContain('Account')
+    const expectReading = async (page: string) => {
+      const buttons = await main().getByRole('button').allInnerTexts()
+      expect([page, buttons.filter((name) => !READING.test(name))]).toEqual([page, []])
+    }
+    for (const name of names) {
+      await link(name).click()
+      await heading(name).waitFor()
+      await expectReading(name)
+    }
+    for (const [list, record] of [
+      ['Endpoints', 'CRM'],
+      ['Deliveries', /^#/],
+      ['Leads', 'Bay window'],
+    ] as const) {
+      await link(list).click()
+      await heading(list).waitFor()
+      await main().getByRole('link', { name: record }).first().click()
+      await main().locator('.crumbs').waitFor()
+      await expectReading(String(record))
+    }
+  })
+
   test('axe finds nothing in the dialogs and lists of the account', async () => {
     await newUser()
     const { reference } = await world.tenant.createLead()
