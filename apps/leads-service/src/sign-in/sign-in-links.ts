@@ -1,6 +1,6 @@
 /*
  * A sign-in link is a token with the scope `sign-in-link`, which can do only one thing: become the session of
- * its user (open-sign-in-link.ts). A link works once. Its URL has the secret in the fragment, which browsers
+ * its user (sessions.ts). A link works once. Its URL has the secret in the fragment, which browsers
  * do not send, so the secret appears in no log of a server or a proxy.
  */
 import {
