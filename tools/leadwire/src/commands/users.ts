@@ -28,7 +28,7 @@ const addRoleOptions = (command: Command, description: string, roles: readonly s
 
 /** Returns the address for the invitation, if the command gives a role. */
 const findInvitationUrl = (role: string | undefined, url: string | undefined) =>
-  role === undefined ? undefined : findConsoleUrl(process.env, url)
+  role ? findConsoleUrl(process.env, url) : undefined
 
 /** Adds `leadwire users …`. */
 export const addUsers = (program: Command): void => {
