@@ -99,8 +99,9 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
     showNotice(`All sessions of ${user.name} have ended.`)
     await refresh()
   }
-  const remove = async () => {
-    await api().DELETE('/manage/users/{id}', { params })
+  const remove = async (fields: FormData) => {
+    const query = { erase: fields.has('erase') }
+    await api().DELETE('/manage/users/{id}', { params: { ...params, query } })
     showNotice(`${user.name} was removed.`)
     await refresh()
   }
@@ -168,10 +169,16 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
           title: `Remove ${user.name}?`,
           yes: 'Remove',
           content: (
-            <p>
-              Leads can no longer be assigned to this user, and the user can no longer sign in and gets no
-              more notifications. The user's leads, appointments and callbacks are kept. This can't be undone.
-            </p>
+            <>
+              <p>
+                Leads can no longer be assigned to this user, and the user can no longer sign in and gets no
+                more notifications. The user's leads, appointments and callbacks are kept. This can't be
+                undone.
+              </p>
+              <label class="box">
+                <input type="checkbox" name="erase" /> Also erase name and e-mail address in the history
+              </label>
+            </>
           ),
         }}
       />
