@@ -92,6 +92,7 @@ test('a token is shown once, shows its last use and expiry, creates test leads i
     revoked_at: null,
     created_at: timestamp,
     created_by: { id: expect.any(Number), name: expect.any(String) },
+    created_by_user: null,
     expires_soon: true,
     publishable: false,
     origins: [],
