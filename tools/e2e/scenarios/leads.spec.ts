@@ -261,6 +261,7 @@ test('value, status and user of a lead are updated; of many clients with the sam
     version: 2,
     action: 'updated',
     at: updated.json.data.updated_at,
+    actor: { type: 'token', id: expect.any(Number), name: 'first' },
     token: { id: expect.any(Number), name: 'first' },
     request_id: 'update-1',
     changes: [
