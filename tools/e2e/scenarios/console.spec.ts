@@ -249,10 +249,15 @@ describeConsole('the console', start, (world) => {
     await yes('Revoke')
     await said(`The calendar address of ${USER.name} no longer works.`).waitFor()
     expect((await read()).status).toBe(404)
+    const sam = (await list<{ id: number; name: string }>('/manage/users')).find(
+      ({ name }) => name === USER.name,
+    )!
     await row('Sam Bay').getByRole('button', { name: 'Remove' }).click()
+    await dialog().getByLabel('Also erase name and e-mail address in the history').check()
     await yes('Remove')
     await row('Sam Bay').waitFor({ state: 'detached' })
     expect(await list('/manage/users')).toMatchObject([{ name: 'Other' }])
+    expect(await get(`/manage/users/${sam.id}`)).toMatchObject({ name: 'A removed user' })
   })
 
   test('a token is created, shown once and revoked', async () => {
