@@ -43,7 +43,9 @@ beforeAll(async () => {
   stage = await startStage({ env, store: { STORE_URL: store.url } })
   tenant = await stage.newTenant()
   routes = listRoutes(await fetchOpenApi(tenant.client))
-  userId = (await tenant.send('POST', '/manage/users', { json: { email: EMAIL, name: MARK } })).id
+  userId = (
+    await tenant.send('POST', '/manage/users', { json: { email: EMAIL, name: MARK, role: 'viewer' } })
+  ).id
 })
 afterAll(async () => {
   await stage?.stop()
@@ -106,7 +108,8 @@ const bodies = (url: string): Record<string, RequestOptions> => {
       headers: { 'content-type': 'application/x-ndjson' },
     },
     'PATCH /manage/account': { json: { contact_email: EMAIL } },
-    'POST /manage/users': { json: { email: `second-${EMAIL}`, name: MARK } },
+    'POST /manage/users': { json: { email: `second-${EMAIL}`, name: MARK, role: 'sales' } },
+    'POST /sign-in-links': { json: { email: EMAIL } },
     'PATCH /manage/users/{id}': { json: { email: EMAIL, name: `${MARK} changed` } },
     'POST /manage/tokens': { json: { name: MARK, scopes: ['leads'] } },
     'POST /manage/webhook-endpoints': { json: endpoint },
@@ -171,6 +174,11 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     ['GET', calendar.slice(0, -4)] as const,
   ])
     await tenant.client.request(method, path, { token: '' })
+  const link = await tenant.newSignInLink(userId)
+  const session = await tenant.signIn(userId)
+  const secrets = [link, session.split('=')[1]!]
+  for (const cookie of [session, `${session}x`])
+    await tenant.client.request('GET', '/me', { token: '', headers: { cookie } })
   const published = { publishable: true, scopes: undefined, origins: ['https://www.example.com'] }
   const { token: capture } = await tenant.newToken(published)
   const fillPath = (path: string) => {
@@ -188,7 +196,7 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     expect([method, path, taken.status, taken.text]).toEqual([
       method,
       path,
-      path === '/manage/imports' ? 202 : 200,
+      ['/manage/imports', '/sign-in-links'].includes(path) ? 202 : 200,
       expect.any(String),
     ])
     const refused = await tenant.client.request(method, fillPath(path), spoil(body))
@@ -216,7 +224,13 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     expect(json.data.filter(({ finished_at }) => finished_at === null)).toEqual([])
   })
   withoutTraces(
-    listKeys([tenant.token, stage.system.token, capture, calendar.slice('/calendars/'.length, -4)]),
+    listKeys([
+      tenant.token,
+      stage.system.token,
+      capture,
+      calendar.slice('/calendars/'.length, -4),
+      ...secrets,
+    ]),
   )
   for (const { name } of stage.system.services) expect(stage.system.logs(name).length).toBeGreaterThan(0)
   await logged('request', { route: '/manage/persons/export' })
