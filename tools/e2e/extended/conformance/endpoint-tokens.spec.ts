@@ -10,6 +10,7 @@ import { joinStage, type SharedStage, type Tenant } from '../../support/stage'
  */
 const OPEN_TO_ENDPOINT = [
   'GET /token',
+  'GET /me',
   'GET /manage/webhook-endpoints',
   'GET /manage/webhook-endpoint-health',
   'GET /manage/webhook-sources',

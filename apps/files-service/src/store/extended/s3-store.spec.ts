@@ -120,9 +120,9 @@ if (minioBinary === undefined) console.warn(`SKIPPED: the specs of the S3 store.
 
   test('sixteen uploads of 25 MiB each need little memory, and spool files are removed', async () => {
     // Uses long time limits. Other specs use the disk at the same time, so detecting and storing may take
-    // longer than the default limits.
+    // longer than the default limits. A client that waits for its response is idle.
     const store = bucketStore('leadwire', { silenceLimitMs: 300_000 })
-    const server = await startFilesServer(store, { detectionMs: 300_000 })
+    const server = await startFilesServer(store, { detectionMs: 300_000, idleMs: 300_000 })
     const chunk = Buffer.alloc(64 * 1024, 'All work and no play makes a dull file.\n')
     const size = 25 * MEBIBYTE
     const before = process.memoryUsage().rss
