@@ -4,6 +4,7 @@ import {
   cookieApi,
   createLinkApi,
   loadMe,
+  type Me,
   Problem,
   readData,
   renderProblem,
@@ -46,6 +47,17 @@ const LINK_PROBLEMS: Record<number, string> = {
   401: USED,
   409: USED,
   403: 'Open the link in the browser in which you asked for it, or ask for a new one here.',
+}
+
+/**
+ * Returns whom a link signs in. Shows the sign-in page if the link works no longer. Returns undefined if the
+ * answer is not known, because the link may still work.
+ */
+export const identifyLink = async (secret: string, signal: AbortSignal): Promise<Me | undefined> => {
+  const found = await readData(createLinkApi(secret).GET('/me', { signal })).catch(asProblem)
+  if (!(found instanceof Problem)) return found.data
+  if (found.status === 401) leave(USED)
+  return undefined
 }
 
 /**

@@ -42,6 +42,8 @@ test('a user asks for a link by e-mail, signs in with it once, works as themselv
   const mail = await awaitMail('sign_in')
   expect(mail.to).toContain(email)
 
+  const named = await ask('GET', '/me', { token: mail.secret })
+  expect(named.json.data).toMatchObject({ name: 'Grace Hopper', account: { name: 'Spec' } })
   expect(await openLink(mail.secret)).toMatchObject({ status: 403 })
   const opened = await openLink(mail.secret, browser)
   expect(opened).toMatchObject({ status: 200, json: { data: { type: 'user', id: user.id, role: 'sales' } } })

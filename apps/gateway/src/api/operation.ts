@@ -99,12 +99,15 @@ export interface Call<Fields> {
   valid: (lookUp?: () => Promise<unknown>) => Promise<Fields>
 }
 
+/** The scopes of tokens, and those of links. */
+type AnyScope = Scope | typeof PORTAL_LINK | typeof SIGN_IN_LINK
+
 interface Operation<Schema extends TObject>
   extends Omit<Description, 'operationId' | 'scopes' | 'tag' | 'params' | 'query' | 'refusesQuery'> {
   /** For example `GET /leads/:reference`. */
   route: `${Method} /${string}`
   /** A token needs one of these scopes. Default: see `listScopes`. null: the operation needs no token. */
-  scope?: Scope | typeof PORTAL_LINK | typeof SIGN_IN_LINK | readonly Scope[] | null
+  scope?: AnyScope | readonly AnyScope[] | null
   /**
    * Whether a token that is restricted to one endpoint may call the operation. The default is true if the
    * path starts with `/manage/webhook-endpoints/:id`, otherwise false.

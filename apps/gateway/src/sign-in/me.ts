@@ -1,4 +1,4 @@
-import { ROLE_SCOPES, ROLES, type Role, SCOPES, type Session } from '@leadwire/contracts'
+import { ROLE_SCOPES, ROLES, type Role, SCOPES, type Session, SIGN_IN_LINK } from '@leadwire/contracts'
 import { enumeration } from '@leadwire/requests'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type Call, operation } from '../api/operation'
@@ -80,11 +80,12 @@ const renderTokenAsMe = async ({ request: { principal }, clients, limits }: Call
 
 export const retrieveMe = operation({
   route: 'GET /me',
-  scope: SCOPES,
+  scope: [...SCOPES, SIGN_IN_LINK],
   endpointTokens: true,
   tag: SIGN_IN_TAG,
   summary: 'Retrieve who sends the request',
-  description: 'Returns the user who has signed in, or the token, with the account and the scopes.',
+  description:
+    'Returns the user who has signed in, or the token, with the account and the scopes. With a sign-in link as the bearer token, returns the user whom the link signs in.',
   answer: MyResponse,
   handler: async (call) => {
     const { tokenId, userId, expiresAt } = call.request.principal

@@ -204,6 +204,14 @@ describe('an invitation', () => {
     expect(row).toEqual({ due: true })
   })
 
+  test('is not idle, however long ago its page was looked at', async () => {
+    const user = await newUser('viewer')
+    const link = await createLink(user)
+    await verify(readSecret(link))
+    await age(user.userId, "last_used_at = clock_timestamp() - interval '13 hours'")
+    expect(await verify(readSecret(link))).toBeDefined()
+  })
+
   test('needs a role', async () => {
     const { accountId, userId } = await newUser(undefined)
     const invited = service.accounts.inviteUser({ accountId, userId, consoleUrl: CONSOLE })

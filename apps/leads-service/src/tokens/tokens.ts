@@ -3,6 +3,7 @@ import {
   type Actor,
   type CreateTokenRequest,
   PORTAL_LINK,
+  SIGN_IN_LINK,
   Token,
   VerifiedToken,
   type VerifyTokensRequest,
@@ -140,8 +141,8 @@ export const deleteExpiredTokens = async (db: Transaction): Promise<Pruned> => {
   return { rows: ofUsers.length + ofEndpoints.length, more: most === AT_ONCE }
 }
 
-/** SQL: whether the session `t` was used within 12 hours. A sign-in link has not been used yet. */
-export const IS_NOT_IDLE = `(t.last_used_at IS NULL OR t.last_used_at > clock_timestamp() - interval '12 hours')`
+/** SQL: whether the session `t` was used within 12 hours. A sign-in link is never idle. */
+export const IS_NOT_IDLE = `(t.scopes = ARRAY['${SIGN_IN_LINK}'] OR t.last_used_at > clock_timestamp() - interval '12 hours')`
 
 // Writes last_used_at at most every ten seconds, and skips a row that another verification is writing.
 const verify = statement<VerifiedToken & { hash: Buffer }>('verify-tokens')`

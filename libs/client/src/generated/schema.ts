@@ -847,9 +847,9 @@ export interface paths {
         };
         /**
          * Retrieve who sends the request
-         * @description Returns the user who has signed in, or the token, with the account and the scopes.
+         * @description Returns the user who has signed in, or the token, with the account and the scopes. With a sign-in link as the bearer token, returns the user whom the link signs in.
          *
-         *     Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage`.
+         *     Needs a token with the scope `leads` or `leads:read` or `leads:create` or `events:read` or `webhooks` or `users:read` or `manage:read` or `manage` or `sign-in-link`.
          */
         get: operations["retrieveMe"];
         put?: never;
