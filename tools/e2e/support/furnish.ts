@@ -50,13 +50,12 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
   const image = await send<{ id: number; url: string }>('POST', '/manage/images', { multipart: FILE })
   const userFields = { email: `sam-${tenant.account.id}@example.com`, name: 'Sam Bay' }
   const user = await send('POST', '/manage/users', { json: { ...userFields, role: 'viewer' } })
-  // The operations on own sessions need two sessions: the first one ends the second one.
+  // The operations on own sessions need two sessions: the first one ends the second one. The secret in the
+  // cookie of a session is also valid as a bearer token.
   const admin = await tenant.newUser('admin', { email: `admin-${tenant.account.id}@example.com` })
-  const session = { cookie: await tenant.signIn(admin.id), 'sec-fetch-site': 'same-origin' }
-  const { session_id: secondSession } = await send<{ session_id: number }>('GET', '/me', {
-    token: '',
-    headers: { cookie: await tenant.signIn(admin.id) },
-  })
+  const signIn = async () => ({ token: (await tenant.signIn(admin.id)).split('=')[1]! })
+  const [session, secondSession] = [await signIn(), await signIn()]
+  const { session_id: sessionId } = await send<{ session_id: number }>('GET', '/me', secondSession)
   const item = {
     product_style_id: 7,
     product_style: { sku: 'CAS', name: 'Casement', product: { name: 'Window' } },
@@ -98,7 +97,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     ['/leads/{reference}/appointments/', appointment.id],
     ['/leads/{reference}/callbacks/', callback.id],
     ['/manage/users/', user.id],
-    ['/me/sessions/', secondSession],
+    ['/me/sessions/', sessionId],
     ['/manage/imports/', imported.id],
     ['/manage/tokens/', spareToken.id],
     ['/manage/webhook-endpoints/', endpointId],
@@ -150,8 +149,8 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     captureLead: { token: '', form: FORM },
     requestSignInLink: { token: '', json: { email: userFields.email } },
     createSession: { token: await tenant.newSignInLink(admin.id) },
-    listMySessions: { token: '', headers: session },
-    endMySession: { token: '', headers: session },
+    listMySessions: session,
+    endMySession: session,
   }
   const describe = ({ operation }: Route) => {
     const options = bodies[operation.operationId]
