@@ -77,6 +77,8 @@ test('a user asks for a link by e-mail, signs in with it once, works as themselv
     actor: { type: 'user', id: user.id, name: 'Grace Hopper' },
     token: null,
   })
+  const erased = await tenant.send('POST', `/manage/leads/${reference}/erase`)
+  expect(erased).toMatchObject({ actor: { type: 'token', name: 'first' } })
   expect(history[1]).toMatchObject({ actor: { type: 'token' }, token: { id: expect.any(Number) } })
 
   const listed = await ask<{ id: number; current: boolean }[]>('GET', '/me/sessions', { headers })

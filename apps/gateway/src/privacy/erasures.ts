@@ -2,6 +2,7 @@ import { DELIVERY_STATUSES, describe, enumeration } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import {
+  Actor,
   described,
   leadReferenceSchema,
   named,
@@ -48,6 +49,7 @@ const ErasureReceiver = described('ErasureReceiver', 'An endpoint that `lead.era
 export const Erasure = described('Erasure', 'The receipt for the erasure of a lead.', {
   lead_reference: leadReferenceSchema(),
   status: enumeration(['running', 'done'], undefined, 'running'),
+  actor: orNull(Actor, 'The user or the token that requested the erasure. null if neither is recorded.'),
   requested_at: timestamp('When the erasure was requested.'),
   finished_at: nullableTimestamp('When the erasure finished. null until then.'),
   erased: Type.Array(ErasedPlace, { description: 'The erased data, by store.' }),

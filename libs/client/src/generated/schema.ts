@@ -3905,6 +3905,8 @@ export interface components {
              * @enum {string}
              */
             status: "running" | "done";
+            /** @description The user or the token that requested the erasure. null if neither is recorded. */
+            actor: components["schemas"]["Actor"] | null;
             /**
              * Format: date-time
              * @description When the erasure was requested.

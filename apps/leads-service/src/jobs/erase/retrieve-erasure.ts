@@ -1,8 +1,9 @@
 import { type EventReceiver, isUuid, type WebhooksServiceClient } from '@leadwire/contracts'
 import { ServiceError, statement } from '@leadwire/service-kit'
+import { type ActorRow, findActor } from '../../leads/history/list-lead-history'
 import type { Operation } from '../../operation'
 
-interface ReceiptRow {
+interface ReceiptRow extends ActorRow {
   lead_reference: string
   status: string
   requested_at: string
@@ -19,6 +20,7 @@ interface ReceiptRow {
 const select = statement<ReceiptRow>('select-receipt')`
   SELECT l.reference AS lead_reference, CASE WHEN e.finished_at IS NULL THEN 'running' ELSE 'done' END AS status,
     e.requested_at, e.finished_at, e.places AS erased, e.event_id,
+    c.token_id, t.name AS token_name, c.user_id, u.name AS user_name,
     (
       SELECT max(i.created_at) + interval '24 hours' FROM imports i
       WHERE i.account_id = l.account_id AND i.key IS NOT NULL AND i.created_at < e.requested_at
@@ -26,6 +28,9 @@ const select = statement<ReceiptRow>('select-receipt')`
     CASE WHEN e.stream_until > clock_timestamp() THEN e.stream_until END AS stream_until,
     e.finished_at + $3::int * interval '1 day' AS backups_until
   FROM leads l JOIN erasures e ON e.account_id = l.account_id AND e.lead_id = l.id
+  LEFT JOIN lead_changes c ON c.account_id = l.account_id AND c.lead_id = l.id AND c.action = 'erased'
+  LEFT JOIN tokens t ON t.id = c.token_id
+  LEFT JOIN users u ON u.account_id = c.account_id AND u.id = c.user_id
   WHERE l.account_id = $1 AND l.reference = $2`
 
 /** A delivery of the event `lead.erased`, as the receipt shows it. */
@@ -93,6 +98,7 @@ export const retrieveErasure: Operation<'retrieveErasure'> = async (deps, { acco
   const data = {
     lead_reference: row.lead_reference,
     status: row.status,
+    actor: findActor(row),
     requested_at: row.requested_at,
     finished_at: row.finished_at,
     erased: JSON.parse(row.erased),

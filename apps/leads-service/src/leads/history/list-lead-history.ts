@@ -37,8 +37,11 @@ interface Row {
   user_emails: string | null
 }
 
+/** The columns that identify the user or the token that made a change. */
+export type ActorRow = Pick<Row, 'token_id' | 'token_name' | 'user_id' | 'user_name'>
+
 /** Returns the user or the token that made a change. A token_id beside a user_id is the user's session. */
-const findActor = ({ token_id, token_name, user_id, user_name }: Row) => {
+export const findActor = ({ token_id, token_name, user_id, user_name }: ActorRow) => {
   if (user_id !== null) return { type: 'user', id: user_id, name: user_name }
   return token_id === null ? null : { type: 'token', id: token_id, name: token_name }
 }
