@@ -6,7 +6,7 @@ import { identifyLink, openLink } from '../sign-in'
 
 /**
  * Asks before it signs in with a sign-in link. A link that took effect without a click could be used up by a
- * program that scans e-mails. Names the person, so that nobody signs in with the link of a stranger unawares.
+ * program that scans e-mails. Names the person, because the link may come from a stranger.
  */
 export const OpenLink = ({ secret }: { secret: string }) => {
   const [person, setPerson] = useState<Me>()
