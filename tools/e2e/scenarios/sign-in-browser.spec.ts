@@ -21,8 +21,8 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
   const newEmail = (name: string) => `${name}-${world.tenant.account.id}@example.com`
   const newUser = (role: string, name: string) =>
     world.tenant.newUser(role, { name, email: newEmail(name.split(' ')[0]!.toLowerCase()) })
-  const awaitMail = (subject: 'sign_in' | 'invitation', count?: number) =>
-    awaitLinkMail(world.stage.system, world.tenant, { subject, count })
+  const awaitMail = (subject: 'sign_in' | 'invitation', email: string, count = 1) =>
+    awaitLinkMail(world.stage.system, world.tenant, { subject, email, count })
   const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
   const again = (page: Page) => page.getByRole('dialog').getByRole('heading', { name: 'Sign in again' })
   const nameOf = (page: Page, name: string) => page.getByRole('banner').getByRole('link', { name })
@@ -63,7 +63,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     ).waitFor()
     await button('Send again').waitFor()
     await world.inspect('sign-in-link-sent')
-    const { url } = await awaitMail('sign_in')
+    const { url } = await awaitMail('sign_in', email)
 
     const first = world.page
     world.page = await first.context().newPage()
@@ -110,7 +110,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     const email = newEmail('grace')
     await newUser('viewer', 'Grace Hopper')
     await requestLink(world.page, email)
-    const { url } = await awaitMail('sign_in')
+    const { url } = await awaitMail('sign_in', email)
     const other = await openOtherBrowser()
     await openLink(other, url)
     await other
@@ -138,7 +138,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     await row(email).getByRole('cell', { name: 'Sales', exact: true }).waitFor()
     await world.inspect('users-with-roles')
 
-    const { url } = await awaitMail('invitation', 2)
+    const { url } = await awaitMail('invitation', email)
     const invited = await openOtherBrowser()
     await openLink(invited, url)
     await headingOf(invited, 'Leads').waitFor()
@@ -158,7 +158,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
 
     await row(email).getByRole('button', { name: 'Send invitation' }).click()
     await said(`An invitation was sent to ${email}.`).waitFor()
-    await openLink(invited, (await awaitMail('invitation', 3)).url)
+    await openLink(invited, (await awaitMail('invitation', email, 2)).url)
     await nameOf(invited, 'Sam Bay').waitFor()
 
     await row(admin.email).getByRole('button', { name: 'Remove' }).click()
@@ -206,7 +206,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     await yes('Send me a sign-in link')
     await dialog().getByRole('status').getByText(`If ${email} may sign in here`).waitFor()
     const second = await world.page.context().newPage()
-    await openLink(second, (await awaitMail('sign_in')).url)
+    await openLink(second, (await awaitMail('sign_in', email)).url)
     await nameOf(second, 'Grace Hopper').waitFor()
     await dialog().waitFor({ state: 'hidden' })
     expect(await label('Value in pounds').inputValue()).toBe('4500')

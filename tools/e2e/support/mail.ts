@@ -20,20 +20,22 @@ export const readMail = async (
 const LINK = /\S+\/console#sign-in=(lw_link_[\w-]+)/
 
 /**
- * Waits until an account has sent `count` e-mails with a link to sign in, of one subject. Returns the newest
- * of these e-mails with its link.
+ * Waits until a user has got `count` e-mails with a link to sign in, of one subject. Returns the newest of
+ * these e-mails with its link.
  */
 export const awaitLinkMail = (
   system: Pick<SharedSystem, 'services'>,
   { send }: Tenant,
-  { subject, count = 1 }: { subject: 'sign_in' | 'invitation'; count?: number | undefined },
+  { subject, email, count }: { subject: 'sign_in' | 'invitation'; email: string; count: number },
 ) =>
   eventually(async () => {
-    const sent = await send<{ subject: string; status: string; event_id: string }[]>(
+    const sent = await send<{ subject: string; status: string; event_id: string; user_email: string }[]>(
       'GET',
       '/manage/notifications',
     )
-    const mails = sent.filter((mail) => mail.subject === subject && mail.status === 'delivered')
+    const mails = sent.filter(
+      (mail) => mail.subject === subject && mail.user_email === email && mail.status === 'delivered',
+    )
     expect(mails).toHaveLength(count)
     const { text = '', subject: title, to } = await readMail(system, mails[0]!.event_id)
     const [url, secret] = LINK.exec(text)!
