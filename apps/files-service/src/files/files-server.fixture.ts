@@ -55,9 +55,9 @@ export const startFilesServer = async (store: ObjectStore, options: Partial<File
 }
 
 /** Starts the server over a directory store in a new folder. */
-export const startFilesServerInFolder = async () => {
+export const startFilesServerInFolder = async (options: Partial<FilesServerOptions> = {}) => {
   const { path: folder, remove: removeFolder } = await objectStoreDirectory()
-  const server = await startFilesServer(createDirectoryStore(folder))
+  const server = await startFilesServer(createDirectoryStore(folder), options)
   return {
     ...server,
     folder,
