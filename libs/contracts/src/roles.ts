@@ -12,6 +12,3 @@ export const ROLE_SCOPES: Readonly<Record<Role, readonly Scope[]>> = {
   support: ['leads:read', 'webhooks', 'manage:read'],
   viewer: ['leads:read', 'manage:read'],
 }
-
-/** Returns the context in which the sign-in link of a notification is encrypted. */
-export const signInLinkContext = (eventId: string): string => `sign-in-link:${eventId}`

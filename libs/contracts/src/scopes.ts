@@ -34,3 +34,6 @@ export const PORTAL_LINK = 'portal-link'
  * this scope.
  */
 export const SIGN_IN_LINK = 'sign-in-link'
+
+/** Returns the context in which the sign-in link of a notification is encrypted. */
+export const signInLinkContext = (eventId: string): string => `sign-in-link:${eventId}`

@@ -2,6 +2,7 @@ import type { AuditEntry, AuditPosition } from '@leadwire/contracts'
 import { describe, splitPlace } from '@leadwire/requests'
 import { AUDIT_LIMIT } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { findUserNames, type UserNames } from '../api/find-user-names'
 import { listOperation } from '../api/list-operation'
 import { Actor, described, named, orNull, requestIdOfChange, TokenName, timestamp } from '../api/schemas'
 
@@ -36,10 +37,8 @@ const AuditRecord = described('AuditEntry', 'One action in the audit log of the 
   }),
 })
 
-type Names = Record<number, string>
-
 /** Returns the user or the token that took the action. A token beside a user is the user's session. */
-const findActor = ({ userId, tokenId, tokenName }: AuditEntry, userNames: Names) => {
+const findActor = ({ userId, tokenId, tokenName }: AuditEntry, userNames: UserNames) => {
   if (userId !== undefined) return { type: 'user', id: userId, name: userNames[userId] ?? '' }
   return tokenId === undefined ? null : { type: 'token', id: tokenId, name: tokenName }
 }
@@ -54,7 +53,7 @@ const renderChanges = ({ targetType, changes }: AuditEntry): string => {
   return JSON.stringify(parsed)
 }
 
-const renderEntry = (entry: AuditEntry, userNames: Names): string => {
+const renderEntry = (entry: AuditEntry, userNames: UserNames): string => {
   const { id, at, action } = entry
   const target = { type: entry.targetType, id: entry.targetId }
   const actor = findActor(entry, userNames)
@@ -86,10 +85,8 @@ export const listAudit = listOperation({
     const entries = logs.flatMap((log) => log.entries).sort((a, b) => (isOlder(a, b) ? 1 : -1))
     const shown = entries.slice(0, AUDIT_LIMIT)
     const last = entries.length > AUDIT_LIMIT ? shown.at(-1) : undefined
-    const findNames = async (userIds: number[]) =>
-      (await clients.accounts.findUserNames({ accountId, userIds }, limits)).names
-    const userIds = [...new Set(shown.flatMap(({ userId }) => userId ?? []))]
-    const names = userIds.length === 0 ? {} : await findNames(userIds)
+    const userIds = shown.map(({ userId }) => userId)
+    const names = await findUserNames({ accountId, clients, limits }, userIds)
     const items = `[${shown.map((entry) => renderEntry(entry, names)).join()}]`
     return { items, nextBefore: last && `${last.at}_${last.id}` }
   },

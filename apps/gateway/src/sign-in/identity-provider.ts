@@ -51,6 +51,7 @@ const fetchFromProvider: client.CustomFetch = async (url, options) => {
   const response = await fetch(url, request).catch((cause: unknown) => {
     throw new ProviderUnavailable('The identity provider does not respond.', { cause })
   })
+  // The types of undici and of Node describe the same class, but TypeScript does not know this.
   if (response.status < 500 && response.status !== 429) return response as unknown as Response
   throw new ProviderUnavailable(`The identity provider responds with ${response.status}.`)
 }

@@ -1,6 +1,7 @@
 import { PORTAL_LINK, SCOPES, type Token } from '@leadwire/contracts'
 import { describe, enumeration, partial } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
+import { findUserNames, type UserNames } from '../api/find-user-names'
 import { recordListOperation } from '../api/list-operation'
 import { type Call, operation } from '../api/operation'
 import { createRecordRenderer } from '../api/render-record'
@@ -79,22 +80,17 @@ export const TokenRecord = described(
 
 const renderTokenFields = createRecordRenderer(TokenRecord)
 
-type Names = Record<number, string>
-
 /** Finds the names of the users who created tokens. */
-export const findCreators = async (
-  { accountId, clients, limits }: Pick<Call<unknown>, 'accountId' | 'clients' | 'limits'>,
-  tokens: Token[],
-): Promise<Names> => {
-  const userIds = [...new Set(tokens.flatMap(({ createdByUserId }) => createdByUserId ?? []))]
-  if (userIds.length === 0) return {}
-  return (await clients.accounts.findUserNames({ accountId, userIds }, limits)).names
-}
+export const findCreators = (call: Call<unknown>, tokens: Token[]): Promise<UserNames> =>
+  findUserNames(
+    call,
+    tokens.map(({ createdByUserId }) => createdByUserId),
+  )
 
 /** Returns the token and the user that created a token. A token beside a user is the user's session. */
 const renderCreator = (
   { createdByTokenId, createdByTokenName, createdByUserId }: Token,
-  userNames: Names,
+  userNames: UserNames,
 ) => {
   if (createdByUserId !== undefined) {
     const user = { id: createdByUserId, name: userNames[createdByUserId] ?? '' }
@@ -105,7 +101,7 @@ const renderCreator = (
 }
 
 /** Returns a token's public record. `now` is in milliseconds since the epoch. */
-export const renderToken = (token: Token, now: number, userNames: Names) => ({
+export const renderToken = (token: Token, now: number, userNames: UserNames) => ({
   ...renderTokenFields(token),
   ...renderCreator(token, userNames),
   publishable: token.origins.length > 0,

@@ -51,6 +51,7 @@ interface NewLink {
   kind?: 'link' | 'sso'
 }
 
+/** Creates a link. Resolves with its URL, and with the time at which it stops working. */
 export const createLink = async (
   tx: OpenTransaction,
   link: NewLink,
