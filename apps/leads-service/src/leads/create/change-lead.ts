@@ -13,6 +13,7 @@ import { lockProgress, writeTerms } from '../../jobs/search/write-terms'
 import { buildChangeEvent } from '../../outbox/record-change'
 import { insertEvents, type OutboxEvent } from '../../outbox/record-events'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '../history/record-lead-change'
+import { soldAt } from '../history/sold-at'
 import { leadBody, matchError, renderLeadJson } from '../read/lead-response'
 import { leadsFromColumns } from '../read/lead-rows'
 import { insertAttributeTerms, insertQuotes, listColumns } from './insert-leads'
@@ -27,9 +28,13 @@ const COLUMNS = [
   ...listColumns<Lead>(Customer, ({ customer }) => customer),
 ]
 
+/** Returns the parameter of a column in COLUMNS. */
+const findParameter = (name: string): string => `$${COLUMNS.findIndex(([column]) => column === name) + 9}`
+
 const UPDATE = `
   UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, json_format = $6, json = $7,
-    json_details = $8, ${COLUMNS.map(([column], index) => `${column} = $${index + 9}`)}
+    json_details = $8, sold_at = ${soldAt(findParameter('status'), findParameter('updated_at'))},
+    ${COLUMNS.map(([column]) => `${column} = ${findParameter(column)}`)}
   WHERE account_id = $1 AND id = $2`
 
 const deleteItems = statement('delete-quote-items')`
