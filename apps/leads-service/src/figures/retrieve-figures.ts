@@ -19,25 +19,28 @@ const IN_PERIOD = 'account_id = $1 AND day >= $2::date AND day <= $3::date'
 
 /**
  * Returns the statement for groups by `columns`. It reads ranges of the primary keys of two tables, which
- * have at most as many rows as the period has leads, appointments and sales.
+ * have at most as many rows as the period has leads, appointments and sales. UNION ALL takes the place of a
+ * join, because SETTINGS of the connection exclude hash joins, and a nested loop would compare all groups with
+ * each other.
  */
 const buildSelect = (columns: string): string => `
-  WITH counted AS (
-    SELECT ${columns}, sum(created)::bigint AS created, sum(appointments)::bigint AS appointments,
-      sum(sold)::bigint AS sold, sum(lost)::bigint AS lost, sum(value_sold)::bigint AS value_sold
-    FROM daily_figures WHERE ${IN_PERIOD} GROUP BY ${columns}
-  ), bucketed AS (
+  WITH bucketed AS (
     SELECT ${columns}, bucket, sum(sum(leads)) OVER (PARTITION BY ${columns} ORDER BY bucket) AS reached,
       sum(sum(leads)) OVER (PARTITION BY ${columns}) AS total
     FROM response_figures WHERE ${IN_PERIOD} GROUP BY ${columns}, bucket
-  ), responded AS (
-    SELECT ${columns}, min(bucket) FILTER (WHERE reached >= 0.5 * total) AS median,
-      min(bucket) FILTER (WHERE reached >= 0.9 * total) AS p90
+  ), grouped AS (
+    SELECT ${columns}, sum(created) AS created, sum(appointments) AS appointments, sum(sold) AS sold,
+      sum(lost) AS lost, sum(value_sold) AS value_sold, NULL::int AS median, NULL::int AS p90
+    FROM daily_figures WHERE ${IN_PERIOD} GROUP BY ${columns}
+    UNION ALL
+    SELECT ${columns}, 0, 0, 0, 0, 0, min(bucket) FILTER (WHERE reached >= 0.5 * total),
+      min(bucket) FILTER (WHERE reached >= 0.9 * total)
     FROM bucketed GROUP BY ${columns}
   )
-  SELECT ${columns.replace('day', 'day::text')}, created, appointments, sold, lost, value_sold, median, p90
-  FROM counted LEFT JOIN responded USING (${columns})
-  ORDER BY ${columns} LIMIT ${MAX_GROUPS + 1}`
+  SELECT ${columns.replace('day', 'day::text')}, sum(created)::bigint AS created,
+    sum(appointments)::bigint AS appointments, sum(sold)::bigint AS sold, sum(lost)::bigint AS lost,
+    sum(value_sold)::bigint AS value_sold, max(median) AS median, max(p90) AS p90
+  FROM grouped GROUP BY ${columns} ORDER BY ${columns} LIMIT ${MAX_GROUPS + 1}`
 
 interface Row {
   day?: string

@@ -68,15 +68,15 @@ export const selectFigures = (keptBucket: string): string => `
     FROM leads l
     WHERE l.account_id = $1 AND l.id = ANY ($2::bigint[]) AND NOT l.test AND l.status <> 'test'
   ), happened AS (
-    SELECT id, created_at AS at, 1 AS created, 0 AS appointments, 0 AS sold, (status = 'lost')::int AS lost,
-      0 AS value_sold, bucket
+    SELECT lead.*, created_at AS at, 1 AS created, 0 AS appointments, 0 AS sold, (status = 'lost')::int AS lost,
+      0 AS value_sold, bucket AS response_bucket
     FROM lead
-    UNION ALL SELECT id, sold_at, 0, 0, 1, 0, value, NULL FROM lead WHERE sold_at IS NOT NULL
-    UNION ALL SELECT lead.id, a.created_at, 0, 1, 0, 0, 0, NULL
+    UNION ALL SELECT lead.*, sold_at, 0, 0, 1, 0, value, NULL FROM lead WHERE sold_at IS NOT NULL
+    UNION ALL SELECT lead.*, a.created_at, 0, 1, 0, 0, 0, NULL
     FROM lead JOIN appointments a ON a.account_id = $1 AND a.lead_id = lead.id
   )
-  SELECT $1::bigint AS account_id, id AS lead_id, (h.at AT TIME ZONE $3)::date AS day, referrer, status, user_id,
-    sum(h.created)::int AS created, sum(h.appointments)::int AS appointments, sum(h.sold)::int AS sold,
-    sum(h.lost)::int AS lost, sum(h.value_sold)::bigint AS value_sold, max(h.bucket) AS response_bucket
-  FROM happened h JOIN lead USING (id)
+  SELECT $1::bigint AS account_id, id AS lead_id, (at AT TIME ZONE $3)::date AS day, referrer, status, user_id,
+    sum(created)::int AS created, sum(appointments)::int AS appointments, sum(sold)::int AS sold,
+    sum(lost)::int AS lost, sum(value_sold)::bigint AS value_sold, max(response_bucket) AS response_bucket
+  FROM happened
   GROUP BY 1, 2, 3, 4, 5, 6`
