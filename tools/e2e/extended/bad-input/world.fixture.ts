@@ -109,7 +109,7 @@ export const startWorld = async (): Promise<World> => {
         expect(receiver.requests).toHaveLength(json.total)
         expect(json.data.filter(({ status }) => status !== 'delivered')).toEqual([])
         expect(await eventsOnTheirWay(system.databases)).toBe(0)
-        expect(await queryRows(system.databases.leads.url, WITHOUT_WORDS)).toEqual([])
+        expect(await queryRows(system.databases.leads.url, UNPROCESSED)).toEqual([])
         expect(await queryRows(system.databases.webhooks.url, UNATTEMPTED)).toEqual([])
         expect((await filesIn(store.path)).filter((name) => name.startsWith(UPLOADING))).toEqual([])
       },
@@ -211,9 +211,12 @@ const queryRows = async <Row extends object>(
   return rows
 }
 
-/** Selects accounts with leads whose search terms are not stored yet. */
-const WITHOUT_WORDS = `
-  SELECT id FROM accounts LEFT JOIN lead_search_progress ON account_id = id WHERE lead_count > coalesce(number, 0)`
+/** Selects accounts with leads whose search terms are not stored yet, or with leads or changes to count. */
+const UNPROCESSED = `
+  SELECT a.id FROM accounts a LEFT JOIN lead_search_progress s ON s.account_id = a.id
+  LEFT JOIN figures_progress f ON f.account_id = a.id
+  WHERE a.lead_count > least(coalesce(s.number, 0), coalesce(f.number, 0))
+    OR EXISTS (SELECT FROM changed_leads c WHERE c.account_id = a.id)`
 
 /** Selects deliveries that are due or in flight. Excludes retries, which are due only after 24 hours. */
 const UNATTEMPTED = `

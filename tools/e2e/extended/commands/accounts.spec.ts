@@ -9,6 +9,7 @@ import {
   startReceiver,
   startSystem,
   streamMessages,
+  tableContents,
 } from '@leadwire/test-kit'
 
 const MAIN = resolve(__dirname, '../../../leadwire/dist/main.js')
@@ -136,6 +137,11 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   await eventually(async () => expect(await account('deletion', id)).toMatchObject({ status: 'done' }))
   const found = [...(await columnsWith(leads, texts)), ...(await columnsWith(webhooks, texts))]
   expect(found).toEqual([])
+  const counted = ['changed_leads', 'lead_figures', 'daily_figures', 'response_figures', 'figures_progress']
+  const ofAccount = Object.fromEntries(counted.map((table) => [table, `account_id = ${id}`]))
+  expect(await tableContents(leads, ofAccount)).toMatchObject(
+    Object.fromEntries(counted.map((table) => [table, '0 rows null'])),
+  )
   const messages = await streamMessages(system.nats)
   expect(messages.filter((message) => Buffer.from(message).includes('unmistakable'))).toEqual([])
   expect((await ask('GET', '/leads')).status).toBe(401)

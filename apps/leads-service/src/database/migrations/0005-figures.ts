@@ -1,14 +1,15 @@
 import type { Migration } from '@leadwire/service-kit'
 
+const BRIEFLY = `SET LOCAL lock_timeout = '500ms';`
+
 // A lead that was sold before this migration keeps a NULL. lead-figures.ts then takes the time of the sale
 // from the history of the lead, so that no migration must rewrite leads.
-const ADD_SOLD_AT = `
-  SET LOCAL lock_timeout = '500ms';
-  ALTER TABLE leads ADD COLUMN IF NOT EXISTS sold_at timestamptz`
+const ADD_SOLD_AT = `${BRIEFLY} ALTER TABLE leads ADD COLUMN IF NOT EXISTS sold_at timestamptz`
 
 // The tables have no foreign keys to leads, because each check of such a key would lock a lead. In the
 // columns user_id, 0 means that the lead is not assigned.
-const TABLES = `
+const CREATE_TABLES = `
+  ${BRIEFLY}
   -- Leads that have changed since they were counted. Each change inserts a row, even if the lead already has
   -- one, so that no change waits for another.
   CREATE TABLE IF NOT EXISTS changed_leads (
@@ -77,8 +78,9 @@ export const figures: Migration = {
   name: '0005-figures',
   transaction: false,
   up: async (knex) => {
-    await knex.transaction(async (tx) => void (await tx.raw(ADD_SOLD_AT)))
-    await knex.raw(TABLES)
+    // Each transaction locks one table that is in use: leads, or accounts for the foreign key.
+    for (const statements of [ADD_SOLD_AT, CREATE_TABLES])
+      await knex.transaction(async (tx) => void (await tx.raw(statements)))
     await knex.raw('DROP INDEX CONCURRENTLY IF EXISTS lead_changes_of_users')
     await knex.raw(`CREATE INDEX CONCURRENTLY lead_changes_of_users ON lead_changes (account_id, lead_id, version)
       WHERE user_id IS NOT NULL`)
