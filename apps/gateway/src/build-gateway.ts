@@ -67,6 +67,7 @@ import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
 import { updateLead } from './leads/update-lead'
+import { updateManagedLead } from './leads/update-managed-lead'
 import { createLeadBatch, upsertLead } from './leads/upsert-leads'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
 import { serveOpenApi } from './openapi/serve-openapi'
@@ -274,6 +275,7 @@ const OPERATIONS = {
   createLeadBatch,
   upsertLead,
   retrieveManagedLead,
+  updateManagedLead,
   listLeadDuplicates,
   markLeadDuplicate,
   listLeadHistory,

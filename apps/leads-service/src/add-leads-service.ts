@@ -42,6 +42,7 @@ import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { createLeads } from './leads/create/create-leads'
+import { updateManagedLead } from './leads/create/update-managed-lead'
 import { upsertLead } from './leads/create/upsert-lead'
 import { writeLeadBatch } from './leads/create/write-lead-batch'
 import type { WriteLeadsDeps } from './leads/create/write-new-leads'
@@ -92,8 +93,8 @@ const READ_BATCHES_AT_ONCE = 2
 const LONG_READS_AT_ONCE = 3
 const LONG_READS_OF_ACCOUNT = 2
 /**
- * The maximum number of upserts in flight. An upsert holds its connection while it waits for another upsert
- * with the same external id. Without this limit, waiting upserts could take all connections.
+ * The maximum number of upserts and of other changes of external ids in flight. Each holds its connection
+ * while it waits for another with the same external id. Without this limit, they could take all connections.
  */
 const UPSERTS_AT_ONCE = 2
 const LEAD_BATCHES_AT_ONCE = 2
@@ -160,6 +161,7 @@ export const addLeadsService = (
     retrieveLeads: answerEach(retrieveLeads(deps, retrieves), draining),
     listLeads: answerEach(listLeads(deps, pages), draining),
     upsertLead: inTurn(upserts, perCall(deps, upsertLead)),
+    updateManagedLead: inTurn(upserts, perCall(deps, updateManagedLead)),
     findLeads: inTurn(longReads, perCall(deps, findLeads)),
     exportLeads: inTurn(longReads, perCall(deps, exportLeads)),
     findPersonLeads: inTurn(longReads, perCall(deps, findPersonLeads)),

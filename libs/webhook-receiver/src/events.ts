@@ -1,9 +1,9 @@
-import type { Image, Lead, LeadCreated, Timestamp } from './lead-created'
+import type { Customer, Image, Lead, LeadCreated, Timestamp } from './lead-created'
 
 export interface LeadUpdated {
   type: 'lead.updated'
-  /** The lead after the change, without its customer and quotes. */
-  data: Omit<Lead, 'customer' | 'quotes'> & { changes: FieldChange[] }
+  /** The lead after the change, without its quotes. `customer` is present only if the customer was changed. */
+  data: Omit<Lead, 'customer' | 'quotes'> & { customer?: Customer; changes: FieldChange[] }
 }
 
 /** The old and the new value of a field. The values of `user` are null or have `id` and `email`. */

@@ -17,6 +17,7 @@ const AUDITED: Record<string, string | null> = {
   createVisitorLead: null,
   createLeadBatch: null,
   upsertLead: null,
+  updateManagedLead: null,
   markLeadDuplicate: null,
   eraseLead: 'lead.erased',
   updateAccount: 'account.updated',

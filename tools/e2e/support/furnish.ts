@@ -132,6 +132,9 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     createVisitorLead: { json: visitorLead },
     createLeadBatch: { json: { leads: [visitorLead, { external_id: EXTERNAL_ID, value: 2 }] } },
     upsertLead: { json: { value: 3, attributes: { visits: 4 }, quotes: visitorLead.quotes } },
+    updateManagedLead: {
+      json: { last_name: 'Byron', attributes: { visits: 5 }, quotes: visitorLead.quotes },
+    },
     markLeadDuplicate: { json: { reference: null } },
     updateAccount: { json: { contact_email: 'it@example.com' } },
     createUser: { json: { email: 'kim@example.com', name: 'Kim' } },

@@ -85,6 +85,7 @@ test('every operation is described', () => {
       'POST /manage/leads/batch',
       'PUT /manage/leads/external/{external_id}',
       'GET /manage/leads/{reference}',
+      'PATCH /manage/leads/{reference}',
       'GET /manage/leads/{reference}/duplicates',
       'POST /manage/leads/{reference}/duplicate-of',
       'GET /manage/leads/{reference}/history',
@@ -202,6 +203,7 @@ test('what has an ETag says so, with the condition that it is for', () => {
     ['retrieveManagedLead', ['304'], ['If-None-Match']],
     ['serveAsset', ['304'], ['If-None-Match']],
     ['updateLead', ['412'], ['If-Match']],
+    ['updateManagedLead', ['412'], ['If-Match']],
     ['upsertLead', ['412'], ['If-Match']],
   ])
 })

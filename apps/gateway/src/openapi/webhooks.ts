@@ -1,4 +1,5 @@
 import {
+  Customer,
   ENDPOINT_EVENT_TYPES,
   EVENT_TYPES,
   type EventType,
@@ -64,10 +65,11 @@ const PayloadLead = described('LeadCreatedLead', 'The lead as created. Items hav
 
 const UpdatedLead = described(
   'LeadUpdatedLead',
-  'The lead after the change, without its customer and quotes.',
+  'The lead after the change, without its quotes. `customer` is present only if the customer was changed.',
   {
     ...LeadListItem.properties,
     ...ATTRIBUTES,
+    customer: Type.Optional(Customer),
     changes: Type.Array(FieldChange, { description: 'The changed fields.' }),
   },
 )

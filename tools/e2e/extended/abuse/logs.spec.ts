@@ -95,6 +95,9 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'PUT /manage/leads/external/{external_id}': {
       json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },
     },
+    'PATCH /manage/leads/{reference}': {
+      json: { ...LEAD_OF_PERSON, external_id: `${MARK} changed`, attributes: { note: EMAIL } },
+    },
     'POST /manage/leads/{reference}/duplicate-of': { json: { reference: null } },
     'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
     'POST /leads/{reference}/appointments': { json: entry() },

@@ -2,6 +2,7 @@ import {
   attributeTerms,
   type CreateLead,
   Customer,
+  customerJson,
   type Lead,
   LeadListItem,
   NewLead,
@@ -28,8 +29,9 @@ const COLUMNS = [
 ]
 
 const UPDATE = `
-  UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, json_format = $6, json = $7,
-    json_details = $8, ${COLUMNS.map(([column], index) => `${column} = $${index + 9}`)}
+  UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, external_id = $6,
+    json_format = $7, json = $8, json_details = $9,
+    ${COLUMNS.map(([column], index) => `${column} = $${index + 10}`)}
   WHERE account_id = $1 AND id = $2`
 
 const deleteItems = statement('delete-quote-items')`
@@ -53,7 +55,8 @@ const SETTABLE = new Map(
 )
 
 /** Describes a stored lead as the request that would create it. */
-const describeStored = (lead: Lead, { marked, userId, attributes }: LockedLead): Partial<NewLead> => {
+const describeStored = (lead: Lead, found: LockedLead): Partial<NewLead> => {
+  const { marked, userId, attributes, externalId } = found
   const shown: Record<string, unknown> = { ...lead.customer, ...lead }
   const settable = [...SETTABLE].filter(([field]) => field in shown)
   return {
@@ -61,6 +64,7 @@ const describeStored = (lead: Lead, { marked, userId, attributes }: LockedLead):
     test: marked,
     userId: userId ?? undefined,
     attributes: attributes ?? undefined,
+    externalId: externalId ?? undefined,
     quotes: lead.quotes.map(({ status, items }) => ({
       status,
       items: items.map((item) => ({
@@ -176,12 +180,19 @@ const replaceSearchTerms = async (tx: OpenTransaction, accountId: number, number
   if (number <= progress!.number) await writeTerms(tx, accountId, { after: number - 1, last: number })
 }
 
+/** Returns the JSON of a changed lead's customer. Returns undefined if the customer has not changed. */
+const renderChangedCustomer = (before: Lead, after: Lead): string | undefined => {
+  const json = customerJson(after.customer)
+  return json === customerJson(before.customer) ? undefined : json
+}
+
 const recordUpdated = (
   tx: OpenTransaction,
   { item, upsert, found, events }: Change,
   changed: {
     lead: Lead
     json: string
+    customer: string | undefined
     changes: FieldChange[]
     attributes: string | undefined
     references: References
@@ -189,7 +200,7 @@ const recordUpdated = (
 ): void => {
   if (!events) return
   const { accountId, traceparent } = item
-  const { lead, json, changes, attributes = null, references } = changed
+  const { lead, json, customer, changes, attributes = null, references } = changed
   const isReassigned = upsert.given.includes('user_id')
   const event = buildChangeEvent({
     accountId,
@@ -200,7 +211,7 @@ const recordUpdated = (
       api_key: found.accountKey,
       user_email: isReassigned ? (references.findUserEmail(item) ?? null) : found.userEmail,
     },
-    ...leadUpdated(json, changes),
+    ...leadUpdated(json, changes, customer),
     at: found.now,
     attributes,
     traceparent,
@@ -210,8 +221,10 @@ const recordUpdated = (
 }
 
 /**
- * Applies an upsert to a locked lead. Raises the version, and records history and event, as Update Lead does.
- * Writes nothing if the request changes nothing. Locks the search progress if a searched field changes.
+ * Sets the given fields of a locked lead. Raises the version, and records history and event, as Update Lead
+ * does. If the customer changes, the event has the customer. Writes nothing if the request changes nothing.
+ * Locks the search progress if a searched field changes. Before a request gives the lead another external id,
+ * the caller must check that no other lead has this id.
  */
 export const changeLead = async (
   deps: WriteLeadsDeps,
@@ -256,6 +269,7 @@ export const changeLead = async (
     after.userId ?? null,
     after.test ?? null,
     after.attributes ?? null,
+    after.externalId ?? null,
     json.format,
     json.item,
     json.details,
@@ -269,6 +283,7 @@ export const changeLead = async (
   recordUpdated(tx, change, {
     lead: changed,
     json: json.item,
+    customer: renderChangedCustomer(lead, changed),
     changes,
     attributes: after.attributes,
     references,
