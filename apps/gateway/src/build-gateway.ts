@@ -66,7 +66,9 @@ import { createLead, createVisitorLead } from './leads/create-lead'
 import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
+import { listManagedLeads } from './leads/list-managed-leads'
 import { updateLead } from './leads/update-lead'
+import { updateLeadsInBulk } from './leads/update-leads-in-bulk'
 import { updateManagedLead } from './leads/update-managed-lead'
 import { createLeadBatch, upsertLead } from './leads/upsert-leads'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
@@ -271,8 +273,10 @@ const OPERATIONS = {
   rescheduleCallback,
   cancelCallback,
   readCalendar,
+  listManagedLeads,
   createVisitorLead,
   createLeadBatch,
+  updateLeadsInBulk,
   upsertLead,
   retrieveManagedLead,
   updateManagedLead,

@@ -42,6 +42,7 @@ import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
 import { createLeads } from './leads/create/create-leads'
+import { updateLeadsInBulk } from './leads/create/update-leads-in-bulk'
 import { updateManagedLead } from './leads/create/update-managed-lead'
 import { upsertLead } from './leads/create/upsert-lead'
 import { writeLeadBatch } from './leads/create/write-lead-batch'
@@ -162,6 +163,7 @@ export const addLeadsService = (
     listLeads: answerEach(listLeads(deps, pages), draining),
     upsertLead: inTurn(upserts, perCall(deps, upsertLead)),
     updateManagedLead: inTurn(upserts, perCall(deps, updateManagedLead)),
+    updateLeadsInBulk: inTurn(leadBatches, perCall(deps, updateLeadsInBulk)),
     findLeads: inTurn(longReads, perCall(deps, findLeads)),
     exportLeads: inTurn(longReads, perCall(deps, exportLeads)),
     findPersonLeads: inTurn(longReads, perCall(deps, findPersonLeads)),

@@ -25,6 +25,7 @@ export {
   Image,
   Lead,
   LeadListItem,
+  ListedCustomer,
   ManagedFields,
   ManagedLead,
   Quote,

@@ -10,5 +10,11 @@ export * from './validation/check-fields'
 export * from './validation/cursor'
 export * from './validation/fields'
 export { FORMATS } from './validation/formats'
-export { isInstant, parseLocalInstant, readPastInstant, truncateInstant } from './validation/instants'
+export {
+  findDays,
+  isInstant,
+  parseLocalInstant,
+  readPastInstant,
+  truncateInstant,
+} from './validation/instants'
 export { describeUnknown, labelField } from './validation/messages'

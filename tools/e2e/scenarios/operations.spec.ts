@@ -18,6 +18,7 @@ const AUDITED: Record<string, string | null> = {
   createLeadBatch: null,
   upsertLead: null,
   updateManagedLead: null,
+  updateLeadsInBulk: null,
   markLeadDuplicate: null,
   eraseLead: 'lead.erased',
   updateAccount: 'account.updated',

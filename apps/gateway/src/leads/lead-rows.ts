@@ -106,6 +106,13 @@ export const readLeadRow = (
   return { fields, lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
 }
 
+/** Converts checked fields to a change of exactly these fields. null clears a field. */
+export const toLeadChange = (visitor: Visitor, fields: object): NewLead => {
+  const values = withoutNulls(fields) as VisitorFields
+  const lead = toVisitorLead(visitor, { ...BLANK, ...values }, { fields: {}, errors: {} })
+  return { ...lead, upsert: { given: Object.keys(fields), ifMatch: undefined } }
+}
+
 /** The maximum number of invalid fields whose errors are stored for a refused row. */
 const MAX_ERRORS = 20
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { eventually, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
@@ -91,6 +92,9 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     },
     'POST /manage/leads/batch': {
       json: { leads: [{ ...LEAD_OF_PERSON, external_id: MARK, attributes: { note: EMAIL } }] },
+    },
+    'POST /manage/leads/bulk': {
+      json: { references: [randomUUID()], set: { attributes: { note: `${MARK} ${PHONE}` } } },
     },
     'PUT /manage/leads/external/{external_id}': {
       json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },

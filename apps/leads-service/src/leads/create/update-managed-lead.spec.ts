@@ -146,3 +146,66 @@ test('If-Match, erased leads and leads of other accounts are refused', async () 
   await service.leads.eraseLead({ accountId, reference })
   await expect(update(accountId, reference, change)).rejects.toMatchObject({ code: 'lead_erased' })
 })
+
+describe('a change in bulk', () => {
+  const updateInBulk = async (
+    accountId: number,
+    references: string[],
+    { given, over = {} }: { given: string[]; over?: Partial<NewLead> },
+  ) => {
+    const lead = newLead({ ...over, upsert: { given, ifMatch: undefined } })
+    const { body } = await service.leads.updateLeadsInBulk({ accountId, references, lead, traceparent: '' })
+    return JSON.parse(body.toString()).data as object[]
+  }
+
+  test('sets the fields of each lead, and tells the result of each in order', async () => {
+    const { accountId, userId } = await scene()
+    const other = await scene()
+    const foreign = await create(other.accountId, 'a')
+    const first = await create(accountId, 'a', { attributes: '{"campaign":"may","visits":1}' })
+    const second = await create(accountId, 'b', { status: 'lost', userId })
+    const erased = await create(accountId, 'c')
+    await service.leads.eraseLead({ accountId, reference: erased.reference })
+    const change = {
+      given: ['status', 'user_id', 'attributes'],
+      over: { status: 'lost', userId, attributes: '{"campaign":null,"list":"june"}' },
+    }
+    const references = [first, erased, foreign, second].map(({ reference }) => reference)
+    expect(await updateInBulk(accountId, references, change)).toEqual([
+      { reference: first.reference, updated: true },
+      { reference: erased.reference, errors: { reference: [expect.stringContaining('erased')] } },
+      { reference: foreign.reference, errors: { reference: ['There is no lead with this reference.'] } },
+      { reference: second.reference, updated: true },
+    ])
+    expect(await retrieve(accountId, first.reference)).toMatchObject({
+      status: 'lost',
+      attributes: { visits: 1, list: 'june' },
+    })
+    const names = async (reference: string) =>
+      (await readHistory(accountId, reference))[0]!.changes.map(({ field }) => field).toSorted()
+    expect(await names(first.reference)).toEqual(['attributes', 'status', 'user'])
+    expect(await names(second.reference)).toEqual(['attributes'])
+    const updates = (await readEvents(accountId)).filter(({ type }) => type === 'lead.updated')
+    expect(updates.map(({ leadReference }) => leadReference)).toEqual([first.reference, second.reference])
+    expect(await updateInBulk(accountId, [first.reference], change)).toEqual([
+      { reference: first.reference, updated: false },
+    ])
+  })
+
+  test('refuses an unknown user for all leads, and too many attributes for the leads that have them', async () => {
+    const { accountId, userId } = await scene()
+    const many = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`k${index}`, index]))
+    const full = await create(accountId, 'a', { attributes: JSON.stringify(many) })
+    const empty = await create(accountId, 'b')
+    const references = [full.reference, empty.reference]
+    const unknown = { given: ['user_id'], over: { userId: userId + 1000 } }
+    await expect(updateInBulk(accountId, references, unknown)).rejects.toMatchObject({
+      fieldErrors: { 'set.user_id': ['The selected user id is invalid.'] },
+    })
+    const added = { given: ['attributes'], over: { attributes: '{"list":"june"}' } }
+    expect(await updateInBulk(accountId, references, added)).toEqual([
+      { reference: full.reference, errors: { 'set.attributes': [expect.stringContaining('30 attributes')] } },
+      { reference: empty.reference, updated: true },
+    ])
+  })
+})
