@@ -132,7 +132,9 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     createVisitorLead: { json: visitorLead },
     createLeadBatch: { json: { leads: [visitorLead, { external_id: EXTERNAL_ID, value: 2 }] } },
     upsertLead: { json: { value: 3, attributes: { visits: 4 }, quotes: visitorLead.quotes } },
-    updateLeadsInBulk: { json: { references: [reference], set: { status: 'lost', attributes: { visits: 6 } } } },
+    updateLeadsInBulk: {
+      json: { references: [reference], set: { status: 'lost', attributes: { visits: 6 } } },
+    },
     updateManagedLead: {
       json: { last_name: 'Byron', attributes: { visits: 5 }, quotes: visitorLead.quotes },
     },

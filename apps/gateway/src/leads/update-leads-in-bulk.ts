@@ -28,8 +28,7 @@ const UpdateLeadsInBulk = named('UpdateLeadsInBulkRequest', {
   references: Type.Array(leadReferenceSchema(), {
     minItems: 1,
     maxItems: MAX_REFERENCES,
-    uniqueItems: true,
-    description: 'The references of the leads.',
+    description: 'The references of the leads. A repeated reference has a result each time.',
     examples: [['0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10']],
   }),
   set: LeadBulkChange,
