@@ -64,7 +64,7 @@ interface PlannedChange {
   differs: boolean
   /** Whether the entry is done after the change. */
   isDone: boolean
-  /** Whether to send messages about the invitation. A done entry has none. */
+  /** Whether to send messages about the invitation. No messages are sent about a done entry. */
   notify: boolean
   newUserId: number
   /** The sequence of the invitation after the change. */
