@@ -82,6 +82,7 @@ import {
   rescheduleAppointment,
   rescheduleCallback,
 } from './scheduling/change-scheduled'
+import { listSchedule } from './scheduling/list-schedule'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createIdentityProvider } from './sign-in/identity-provider'
 import { retrieveMe } from './sign-in/me'
@@ -272,6 +273,7 @@ const OPERATIONS = {
   cancelAppointment,
   rescheduleCallback,
   cancelCallback,
+  listSchedule,
   readCalendar,
   listManagedLeads,
   createVisitorLead,

@@ -63,6 +63,7 @@ import type { Dependencies, Implementation, Operations } from './operation'
 import { type RetryDeps, retryRefusedEvents } from './outbox/retry-refused-events'
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
+import { listSchedule } from './scheduling/list-schedule'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { endSessions, listSessions, openSignInLink } from './sign-in/sessions'
 import { createSignInLink, sendSignInLinks } from './sign-in/sign-in-links'
@@ -157,7 +158,7 @@ export const addLeadsService = (
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead, listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
-    ...perCalls(deps, { ...changes, findCalendar }),
+    ...perCalls(deps, { ...changes, listSchedule, findCalendar }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps, retrieves), draining),
     listLeads: answerEach(listLeads(deps, pages), draining),

@@ -36,12 +36,12 @@ export interface Scheduled {
 /** The date or the user of an appointment or a callback was changed. */
 export interface EntryRescheduled {
   type: 'appointment.rescheduled' | 'callback.rescheduled'
-  data: Scheduled & { cancelled_at: null }
+  data: Scheduled & { cancelled_at: null; done_at: null }
 }
 
 export interface EntryCancelled {
   type: 'appointment.cancelled' | 'callback.cancelled'
-  data: Scheduled & { cancelled_at: Timestamp }
+  data: Scheduled & { cancelled_at: Timestamp; done_at: null }
 }
 
 /** A file was attached to a lead. Its `url` needs a bearer token. */

@@ -35,6 +35,7 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^POST \/manage\/leads\/\{reference\}\/erase$/, ['manage']],
   [/^GET \/manage\/leads/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^\w+ \/manage\/leads/, ['leads', 'manage']],
+  [/^GET \/manage\/schedule$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\//, ['manage', 'manage:read']],
   [/^\w+ \/manage\//, ['manage']],
   [/^POST \/portal-sessions$/, ['portal-link']],

@@ -63,7 +63,7 @@ test('a user is created, changed and removed; assignments stay, and the e-mail a
   expect(await tenant.send('GET', path)).toEqual(removed)
   expect(await tenant.send('GET', '/manage/users')).toEqual([])
   const listed = await tenant.send('GET', `/leads/${reference}/callbacks`)
-  expect(listed).toEqual([{ ...callback, cancelled_at: null }])
+  expect(listed).toEqual([{ ...callback, cancelled_at: null, done_at: null }])
   expect(await refuse('PATCH', path, { name: 'Late' })).toEqual(['id'])
   expect(await refuse('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
   expect(await refuse('POST', `/leads/${reference}/appointments`, entry)).toEqual(['user_id'])

@@ -66,7 +66,7 @@ const CHANGED_FIELDS = ['status', 'value', 'user', 'appointment', 'callback', 'd
 
 export const FieldChange = described(
   'LeadFieldChange',
-  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, `external_id`, quotes and attributes, `from` and `to` are always null.',
+  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id`, the `date` and `done_at`; `to` is null after a cancellation. For personal fields, `external_id`, quotes and attributes, `from` and `to` are always null.',
   {
     field: Type.Unsafe({
       ...enumeration(CHANGED_FIELDS, undefined, 'status'),

@@ -76,6 +76,7 @@ test('every operation is described', () => {
       'DELETE /leads/{reference}/appointments/{id}',
       'PATCH /leads/{reference}/callbacks/{id}',
       'DELETE /leads/{reference}/callbacks/{id}',
+      'GET /manage/schedule',
       'GET /calendars/{secret}.ics',
       'GET /leads/{reference}/callbacks',
       'GET /leads/{reference}/attachments',

@@ -20,7 +20,7 @@ const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are cr
 
 const TAGS = [
   { name: 'Leads', description: 'Create, find and update leads.' },
-  { name: 'Scheduling', description: 'Schedule, reschedule and cancel appointments and callbacks.' },
+  { name: 'Scheduling', description: 'Schedule, change, cancel and list appointments and callbacks.' },
   { name: 'Attachments', description: 'Attach files to a lead and download them.' },
   { name: 'Capture', description: 'Create leads from website forms with a publishable token.' },
   { name: 'Management', description: 'Manage visitor leads, images, users and tokens.' },

@@ -13,8 +13,9 @@ const notify = (description: string) => Type.Boolean(describe(description, true)
 const RescheduleFields = namedPartial('RescheduleRequest', {
   ...movable,
   notify: notify(
-    'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false.',
+    'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false. If the appointment or callback is done, nothing is sent.',
   ),
+  done: Type.Boolean(describe('true marks the appointment or callback as done. false opens it again.', false)),
 })
 
 const CancelQuery = partial({
@@ -59,14 +60,14 @@ const rescheduleOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `PATCH /leads/:reference/${subject}s/:id`,
     summary: `Reschedule ${SUBJECTS[subject]}`,
-    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled ${subject} is refused (422).`,
+    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. \`done\` sets or clears \`done_at\`, and sends no webhook. A cancelled ${subject} can't be changed (422). The date and the user of a done ${subject} can be changed only with \`"done": false\` (otherwise 422).`,
     body: RescheduleFields,
     handler: async (call) => {
       const key = { ...call.leadKey(), id: call.pathId() }
       const given = await call.valid(() => findEntry(subject, call, key))
-      const { date, user_id: userId, notify = false } = given
+      const { date, user_id: userId, notify = false, done } = given
       const instant = date === undefined ? undefined : parseLocalInstant(date, call.dependencies.timeZone)!
-      return (await change(call, { ...key, date: instant, userId, notify })).body
+      return (await change(call, { ...key, date: instant, userId, notify, done })).body
     },
   })
 
@@ -75,7 +76,7 @@ const cancelOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `DELETE /leads/:reference/${subject}s/:id`,
     summary: `Cancel ${SUBJECTS[subject]}`,
-    description: `Cancels the ${subject}, which stays in the list of the lead. Repeating the request returns the same response and sends no message.`,
+    description: `Cancels the ${subject}, which stays in the list of the lead. Repeating the request returns the same response and sends no message. A done ${subject} can't be cancelled (422).`,
     query: CancelQuery,
     handler: async (call) => {
       const key = { ...call.leadKey(), id: call.pathId() }

@@ -131,7 +131,7 @@ const rescheduling = (name: string, path: string, entryId: (world: World) => num
   name,
   method: 'PATCH',
   path: (world) => `/leads/${world.reference}/${path}/${entryId(world)}`,
-  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30' }),
+  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30', done: false }),
 })
 
 /** Every operation that reads a JSON or form body. */

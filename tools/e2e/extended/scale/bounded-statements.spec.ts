@@ -47,9 +47,23 @@ interface World {
   userId: number
 }
 
-const grow = async ({ endpoints }: World, count: number) => {
+/**
+ * Adds a callback to each of the newest `count` leads. Only the 100 callbacks with the latest dates are open.
+ * A statement that passes over done callbacks to find open ones would therefore read nearly all callbacks.
+ */
+const fillCallbacks = (userId: number, count: number) =>
+  leads.rows(
+    `INSERT INTO callbacks (account_id, lead_id, user_id, date, notify, invitation_id, done_at)
+     SELECT account_id, id, $2, timestamptz '2026-01-01T00:00:00Z' - number * interval '1 minute', false,
+       gen_random_uuid(), CASE WHEN number > 100 THEN now() END
+     FROM leads WHERE account_id = $1 ORDER BY number DESC LIMIT $3`,
+    [system.account.id, userId, count],
+  )
+
+const grow = async ({ endpoints, userId }: World, count: number) => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillLeads(target, system.account.id, count)
+  await fillCallbacks(userId, count)
   // The deliveries are due tomorrow, so that no attempt changes them.
   const due = { from: Date.now() + 86_400_000, everyMs: 1 }
   for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
@@ -109,6 +123,9 @@ const deliveryQueries = ({ endpoints }: World) => [
   ]),
 ]
 
+const scheduleQueries = ({ userId }: World) =>
+  ['open', 'done', 'all'].flatMap((state) => [`state=${state}`, `state=${state}&user_id=${userId}`])
+
 const eventQueries = async () => {
   const [middle] = await webhooks.rows<{ place: string }>(
     `SELECT number || '.' || id AS place FROM events
@@ -131,6 +148,7 @@ const use = async (world: World) => {
   const { endpoints, userId } = world
   for (const query of listQueries) await data('GET', `/leads?${query}`)
   for (const query of deliveryQueries(world)) await data('GET', `/manage/deliveries?${query}`)
+  for (const query of scheduleQueries(world)) await data('GET', `/manage/schedule?${query}`)
   for (const query of await eventQueries()) await data('GET', `/manage/events?${query}`)
   const path = `/leads/${(await data<{ reference: string }>('POST', '/leads', NEW_LEAD)).reference}`
   await data('GET', path)
