@@ -19,6 +19,8 @@ const AUDITED: Record<string, string | null> = {
   upsertLead: null,
   markLeadDuplicate: null,
   eraseLead: 'lead.erased',
+  setLeadRetention: 'account.updated',
+  endLeadRetention: 'account.updated',
   updateAccount: 'account.updated',
   createUser: 'user.created',
   updateUser: 'user.updated',

@@ -133,6 +133,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     createLeadBatch: { json: { leads: [visitorLead, { external_id: EXTERNAL_ID, value: 2 }] } },
     upsertLead: { json: { value: 3, attributes: { visits: 4 }, quotes: visitorLead.quotes } },
     markLeadDuplicate: { json: { reference: null } },
+    setLeadRetention: { json: { statuses: ['lost'], months: 240 } },
     updateAccount: { json: { contact_email: 'it@example.com' } },
     createUser: { json: { email: 'kim@example.com', name: 'Kim' } },
     updateUser: { json: { name: 'Sam' } },
