@@ -2,10 +2,11 @@ import { type Migration, type ServiceContext, untilMigrated } from '@leadwire/se
 import type { Config } from '../../config'
 import { schema } from './0001-schema'
 import { signIn } from './0002-sign-in'
+import { schedule } from './0003-schedule'
 import { leadRetention } from './0006-lead-retention'
 
 /** The migrations of the database `leads`, in order. */
-export const migrations: Migration[] = [schema, signIn, leadRetention]
+export const migrations: Migration[] = [schema, signIn, schedule, leadRetention]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>
