@@ -8,9 +8,10 @@ const STATEMENTS = `
     months integer NOT NULL CHECK (months BETWEEN 1 AND 240),
     -- When a process may start the next round.
     due_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- How far this pass has come: the updated_at and the number of the last lead that it has read.
-    read_until timestamptz NOT NULL DEFAULT '-infinity',
-    read_number bigint NOT NULL DEFAULT 0
+    -- How far this pass has come: the updated_at and the number of the last lead that it has read. NULL at the
+    -- start of a pass.
+    read_until timestamptz,
+    read_number bigint
   );
   CREATE INDEX lead_retention_by_due_at ON lead_retention (due_at);`
 

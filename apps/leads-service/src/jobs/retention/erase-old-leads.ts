@@ -13,8 +13,9 @@ interface Claimed {
   accountId: number
   statuses: string[]
   months: number
-  readUntil: string
-  readNumber: number
+  /** null at the start of a pass, as `readNumber`. */
+  readUntil: string | null
+  readNumber: number | null
 }
 
 // Claims the account whose round has been due for longest. The claim lasts for a minute. If the process dies,
@@ -40,7 +41,8 @@ interface ReadLead {
 const readLeads = statement<ReadLead>('read-old-leads')`
   SELECT l.updated_at AS "updatedAt", l.number, l.reference, ${IS_TO_BE_ERASED} AS matches
   FROM leads l
-  WHERE l.account_id = $1 AND ${HAS_AGED} AND (l.updated_at, l.number) > ($4::timestamptz, $5::bigint)
+  WHERE l.account_id = $1 AND ${HAS_AGED}
+    AND (l.updated_at, l.number) > (coalesce($4::timestamptz, '-infinity'), coalesce($5::bigint, 0))
   ORDER BY l.updated_at, l.number LIMIT ${READ}`
 
 const OF_RULE = 'account_id = $1 AND statuses = $2 AND months = $3'
@@ -53,7 +55,7 @@ const savePosition = statement('save-retention-position')`
   WHERE ${OF_RULE}`
 
 const endPass = statement('end-retention-pass')`
-  UPDATE lead_retention SET read_until = '-infinity', read_number = 0,
+  UPDATE lead_retention SET read_until = NULL, read_number = NULL,
     due_at = clock_timestamp() + interval '1 hour'
   WHERE ${OF_RULE}`
 

@@ -22,7 +22,7 @@ const lock = statement<{ statuses: string[]; months: number }>('lock-lead-retent
 const upsert = statement('set-lead-retention')`
   INSERT INTO lead_retention (account_id, statuses, months) VALUES ($1, $2, $3)
   ON CONFLICT (account_id) DO UPDATE SET statuses = excluded.statuses, months = excluded.months,
-    read_until = '-infinity', read_number = 0`
+    read_until = NULL, read_number = NULL`
 
 const remove = statement('end-lead-retention')`
   DELETE FROM lead_retention WHERE account_id = $1`
