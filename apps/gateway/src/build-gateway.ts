@@ -75,6 +75,7 @@ import { listNotifications, retrieveNotification, retryNotification } from './no
 import { serveOpenApi } from './openapi/serve-openapi'
 import { eraseLead, retrieveErasure } from './privacy/erasures'
 import { exportLead, exportPerson } from './privacy/export-lead'
+import { endLeadRetention, retrieveLeadRetention, setLeadRetention } from './privacy/lead-retention'
 import { createUserCalendar, readCalendar, revokeUserCalendar } from './scheduling/calendars'
 import {
   cancelAppointment,
@@ -289,6 +290,9 @@ const OPERATIONS = {
   retrieveErasure,
   exportLead,
   exportPerson,
+  retrieveLeadRetention,
+  setLeadRetention,
+  endLeadRetention,
   retrieveAccount,
   retrieveReconciliation,
   updateAccount,

@@ -41,6 +41,11 @@ import {
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
+import {
+  endLeadRetention,
+  retrieveLeadRetention,
+  setLeadRetention,
+} from './jobs/retention/lead-retention'
 import { createLeads } from './leads/create/create-leads'
 import { updateLeadsInBulk } from './leads/create/update-leads-in-bulk'
 import { updateManagedLead } from './leads/create/update-managed-lead'
@@ -180,6 +185,8 @@ export const addLeadsService = (
     ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
     ...perCalls(deps, { createSignInLink, sendSignInLinks, signInByEmail, openSignInLink }),
     ...perCalls(deps, { listSessions, endSessions }),
+    ...perCalls(deps, { retrieveLeadRetention, endLeadRetention }),
+    setLeadRetention: inTurn(longReads, perCall(deps, setLeadRetention)),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),

@@ -326,6 +326,20 @@ test('the account has a key and a contact, and its reconciliation finds nothing 
   expect(reconciliation).toMatchObject({ unexplained_count: 0, unexplained: [] })
 })
 
+test('the lead retention is counted, set, shown and ended', async () => {
+  const path = '/manage/lead-retention'
+  const rule = { statuses: ['lost', 'spam'], months: 24 }
+  const counted = { ...rule, matched: 0, matched_capped: false }
+  expect(await tenant.send('PUT', path, { json: { ...rule, dry_run: true } })).toEqual(counted)
+  expect(await tenant.send('GET', path)).toBeNull()
+  expect(await tenant.send('PUT', path, { json: rule })).toEqual(counted)
+  expect(await tenant.send('GET', path)).toEqual(rule)
+  expect(await refuse('PUT', path, { statuses: ['gone'], months: 0 })).toEqual(['statuses.0', 'months'])
+  expect(await refuse('PUT', path, { statuses: [] })).toEqual(['statuses', 'months'])
+  expect(await tenant.send('DELETE', path)).toBeNull()
+  expect(await tenant.send('GET', path)).toBeNull()
+})
+
 test('the leads of a person are found by e-mail address and telephone number, and exported with all their data', async () => {
   const { receiver } = await tenant.listen()
   receiver.answerWith({ status: 200, body: 'thank you' })

@@ -21,6 +21,8 @@ const AUDITED: Record<string, string | null> = {
   updateLeadsInBulk: null,
   markLeadDuplicate: null,
   eraseLead: 'lead.erased',
+  setLeadRetention: 'account.updated',
+  endLeadRetention: 'account.updated',
   updateAccount: 'account.updated',
   createUser: 'user.created',
   updateUser: 'user.updated',

@@ -139,6 +139,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
       json: { last_name: 'Byron', attributes: { visits: 5 }, quotes: visitorLead.quotes },
     },
     markLeadDuplicate: { json: { reference: null } },
+    setLeadRetention: { json: { statuses: ['lost'], months: 240 } },
     updateAccount: { json: { contact_email: 'it@example.com' } },
     createUser: { json: { email: 'kim@example.com', name: 'Kim' } },
     updateUser: { json: { name: 'Sam' } },

@@ -4,9 +4,10 @@ import { schema } from './0001-schema'
 import { signIn } from './0002-sign-in'
 import { schedule } from './0003-schedule'
 import { leadList } from './0005-lead-list'
+import { leadRetention } from './0006-lead-retention'
 
 /** The migrations of the database `leads`, in order. */
-export const migrations: Migration[] = [schema, signIn, schedule, leadList]
+export const migrations: Migration[] = [schema, signIn, schedule, leadList, leadRetention]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

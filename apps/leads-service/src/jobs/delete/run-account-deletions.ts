@@ -53,6 +53,7 @@ const LAST = [
   'DELETE FROM users WHERE account_id = $1',
   'DELETE FROM lead_search_progress WHERE account_id = $1',
   'DELETE FROM reconciled_leads WHERE account_id = $1',
+  'DELETE FROM lead_retention WHERE account_id = $1',
   'DELETE FROM accounts WHERE id = $1',
   'UPDATE account_deletions SET finished_at = clock_timestamp() WHERE account_id = $1',
 ]
