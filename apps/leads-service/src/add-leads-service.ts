@@ -41,11 +41,7 @@ import {
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
-import {
-  endLeadRetention,
-  retrieveLeadRetention,
-  setLeadRetention,
-} from './jobs/retention/lead-retention'
+import { endLeadRetention, retrieveLeadRetention, setLeadRetention } from './jobs/retention/lead-retention'
 import { createLeads } from './leads/create/create-leads'
 import { updateLeadsInBulk } from './leads/create/update-leads-in-bulk'
 import { updateManagedLead } from './leads/create/update-managed-lead'

@@ -25,7 +25,10 @@ const LeadRetention = described(
 const RULE = {
   description: 'The rule by which old leads are erased.',
   schema: named('LeadRetentionResponse', {
-    data: orNull(LeadRetention, 'null if no rule is set. Leads are then kept until they are erased one by one.'),
+    data: orNull(
+      LeadRetention,
+      'null if no rule is set. Leads are then kept until they are erased one by one.',
+    ),
   }),
 }
 

@@ -66,11 +66,7 @@ const checkLead = statement('check-old-lead')`
 type Deps = Pick<Dependencies, 'database' | 'assetsUrl' | 'jsonFormat'>
 
 /** Erases a lead, unless the lead or the rule has changed since the lead was read. */
-const eraseIfOld = (
-  deps: Deps,
-  { accountId, statuses, months }: Claimed,
-  reference: string,
-): Promise<void> =>
+const eraseIfOld = (deps: Deps, { accountId, statuses, months }: Claimed, reference: string): Promise<void> =>
   deps.database.transaction(async (tx) => {
     const [lead] = await lockLead(tx, accountId, reference)
     const [found] = await checkLead(tx, accountId, statuses, months, reference)

@@ -1,4 +1,4 @@
-import { LeadRetention } from '@leadwire/contracts'
+import type { LeadRetention } from '@leadwire/contracts'
 import {
   type OpenTransaction,
   recordAudit,
