@@ -66,6 +66,7 @@ import { createLead, createVisitorLead } from './leads/create-lead'
 import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
+import { addNote, deleteNote, listNotes, updateNote } from './leads/notes'
 import { updateLead } from './leads/update-lead'
 import { createLeadBatch, upsertLead } from './leads/upsert-leads'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
@@ -277,6 +278,10 @@ const OPERATIONS = {
   listLeadDuplicates,
   markLeadDuplicate,
   listLeadHistory,
+  listNotes,
+  addNote,
+  updateNote,
+  deleteNote,
   eraseLead,
   retrieveErasure,
   exportLead,
