@@ -67,6 +67,7 @@ import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
 import { listManagedLeads } from './leads/list-managed-leads'
+import { addNote, deleteNote, listNotes, updateNote } from './leads/notes'
 import { updateLead } from './leads/update-lead'
 import { updateLeadsInBulk } from './leads/update-leads-in-bulk'
 import { updateManagedLead } from './leads/update-managed-lead'
@@ -286,6 +287,10 @@ const OPERATIONS = {
   listLeadDuplicates,
   markLeadDuplicate,
   listLeadHistory,
+  listNotes,
+  addNote,
+  updateNote,
+  deleteNote,
   eraseLead,
   retrieveErasure,
   exportLead,

@@ -57,6 +57,7 @@ import { exportLeads } from './leads/list/export-leads'
 import { findLeads } from './leads/list/find-leads'
 import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
+import { addNote, deleteNote, listNotes, updateNote } from './leads/notes/notes'
 import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { retrieveManagedLead } from './leads/read/retrieve-managed-lead'
@@ -160,6 +161,7 @@ export const addLeadsService = (
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead, listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
     ...perCalls(deps, { ...changes, listSchedule, findCalendar }),
+    ...perCalls(deps, { addNote, listNotes, updateNote, deleteNote }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps, retrieves), draining),
     listLeads: answerEach(listLeads(deps, pages), draining),

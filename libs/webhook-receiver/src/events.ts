@@ -68,6 +68,20 @@ export interface LeadDuplicateSuspected {
   }
 }
 
+/** A note was added to a lead. `updated_at` is null, because no event reports later changes of the text. */
+export interface NoteAdded {
+  type: 'note.added'
+  data: {
+    id: number
+    text: string
+    /** The user or the token that added the note. */
+    author: { type: 'user' | 'token'; id: number; name: string } | null
+    created_at: Timestamp
+    updated_at: null
+    lead_reference: string
+  }
+}
+
 /** The endpoint that an event is about. This is never the endpoint that receives the event. */
 export interface ReportedEndpoint {
   id: number
@@ -116,3 +130,4 @@ export type WebhookEvent =
   | EntryRescheduled
   | EntryCancelled
   | LeadDuplicateSuspected
+  | NoteAdded

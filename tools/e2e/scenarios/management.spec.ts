@@ -340,6 +340,48 @@ test('the lead retention is counted, set, shown and ended', async () => {
   expect(await tenant.send('GET', path)).toBeNull()
 })
 
+test('a note names its author, is sent to endpoints, and is found by its words until it is deleted', async () => {
+  const { receiver } = await tenant.listen({ events: ['note.added'] })
+  const lead = await tenant.createLead()
+  const path = `/manage/leads/${lead.reference}/notes`
+  type Note = Named & { text: string }
+  const { id: userId } = await tenant.newUser('sales', { name: 'Grace Hopper' })
+  const headers = { cookie: await tenant.signIn(userId), 'sec-fetch-site': 'same-origin' }
+  const json = { text: ' Called back.\r\nWants conservatory. ' }
+  const note = await tenant.send<Note>('POST', path, { token: '', headers, json })
+  const author = { type: 'user', id: userId, name: 'Grace Hopper' }
+  const text = 'Called back.\r\nWants conservatory.'
+  expect(note).toEqual({ id: note.id, text, author, created_at: timestamp, updated_at: null })
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  expect(JSON.parse(receiver.requests[0]!.body.toString())).toEqual({
+    type: 'note.added',
+    data: { ...note, lead_reference: lead.reference },
+  })
+  const find = async (q: string) =>
+    (await tenant.send<Lead[]>('GET', `/leads?q=${q}`)).map(({ reference }) => reference)
+  await eventually(async () => expect(await find('conserv')).toEqual([lead.reference]))
+
+  const changed = await tenant.send<Note>('PATCH', `${path}/${note.id}`, { json: { text: 'Wants a porch.' } })
+  expect(changed).toEqual({ ...note, text: 'Wants a porch.', updated_at: timestamp })
+  expect(await find('conserv')).toEqual([])
+  const second = await tenant.send<Note>('POST', path, { json: { text: 'x'.repeat(10_000) } })
+  expect(second['author']).toMatchObject({ type: 'token', name: 'first' })
+  const { json: listed } = await tenant.client.request('GET', path)
+  expect(listed).toEqual({ data: [second, changed], next_cursor: null })
+  for (const invalid of [{}, { text: ' \n ' }, { text: 'x'.repeat(10_001) }, { text: 7 }]) {
+    expect(await refuse('POST', path, invalid)).toEqual(['text'])
+    expect(await refuse('PATCH', `${path}/${note.id}`, invalid)).toEqual(['text'])
+    const unknown = await tenant.client.request('PATCH', `${path}/999999999`, { json: invalid })
+    expect(unknown.status).toBe(404)
+  }
+  expect(await tenant.send('DELETE', `${path}/${note.id}`)).toEqual(changed)
+  expect(await tenant.client.request('DELETE', `${path}/${note.id}`)).toMatchObject({ status: 404 })
+  expect(await find('porch')).toEqual([])
+  expect(await tenant.send('GET', path)).toEqual([second])
+  expect(await tenant.send('GET', `/leads/${lead.reference}`)).toEqual(lead)
+  expect(receiver.requests).toHaveLength(2)
+})
+
 test('the leads of a person are found by e-mail address and telephone number, and exported with all their data', async () => {
   const { receiver } = await tenant.listen()
   receiver.answerWith({ status: 200, body: 'thank you' })
@@ -355,6 +397,7 @@ test('the leads of a person are found by e-mail address and telephone number, an
       { name: 'file', value: 'of the house', fileName: 'survey.txt' },
     ],
   })
+  const note = await tenant.send('POST', `/manage${path}/notes`, { json: { text: 'Wants oak.' } })
   await tenant.send('PATCH', path, { json: { status: 'sold' } })
   const managed = await tenant.send('GET', `/manage${path}`)
   const history = await tenant.send('GET', `/manage${path}/history`)
@@ -365,11 +408,12 @@ test('the leads of a person are found by e-mail address and telephone number, an
       history,
       appointments: [appointment],
       callbacks: [callback],
+      notes: [note],
       attachments: [attachment],
       notifications: [{ body: { user_email: 'sam@example.com' }, deliveries: [{ status: 'delivered' }] }],
       complete: true,
     })
-    expect(found.webhooks).toHaveLength(5)
+    expect(found.webhooks).toHaveLength(6)
     expect(found.webhooks).toContainEqual(
       expect.objectContaining({
         deliveries: [
@@ -441,6 +485,7 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
       { name: 'file', value: secret, fileName: `${secret}.txt` },
     ],
   })
+  await tenant.send('POST', `/manage${path}/notes`, { json: { text: secret } })
   await tenant.send('PATCH', path, { json: { status: 'sold' } })
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   expect(await tenant.client.request('GET', `/manage${path}/erasure`)).toMatchObject({ status: 404 })
@@ -465,7 +510,9 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
     data: { id, created_at, referrer, value: 4200, status: 'sold', name: '', customer: { email: '' } },
   })
   const lists = ['/leads', '/manage/exports', '/manage/deliveries', '/manage/events', '/manage/audit']
-  const parts = ['', '/history', '/export', '/erasure', '/duplicates'].map((part) => `/manage${path}${part}`)
+  const parts = ['', '/history', '/export', '/erasure', '/duplicates', '/notes'].map(
+    (part) => `/manage${path}${part}`,
+  )
   for (const address of [path, `${path}/attachments`, ...lists, ...parts]) {
     const { status, text } = await tenant.client.request('GET', address)
     expect([address, status, text.includes(secret)]).toEqual([address, 200, false])
@@ -485,6 +532,7 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
     await tenant.client.request('POST', `${path}/attachments`, {
       multipart: [{ name: 'name', value: 'Late' }, ...IMAGE],
     }),
+    await tenant.client.request('POST', `/manage${path}/notes`, { json: { text: 'Late' } }),
   ]
   for (const answer of refused)
     expect(answer).toMatchObject({ status: 409, json: { type: '/problems#lead-erased' } })

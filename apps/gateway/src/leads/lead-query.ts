@@ -29,7 +29,7 @@ export const LeadQuery = partial({
   assigned_to: id('Only leads assigned to the user with this ID.'),
   test: Type.Boolean(describe('true: only test leads. false: only live leads.')),
   q: text(
-    'Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.',
+    'Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.',
     'ada',
     { maxLength: 100 },
   ),

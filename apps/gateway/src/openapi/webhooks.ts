@@ -15,6 +15,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { described, leadReferenceSchema, named, nullableScalar, timestamp } from '../api/schemas'
 import { LeadSuspect } from '../leads/lead-duplicates'
 import { FieldChange } from '../leads/leads'
+import { Note } from '../leads/notes'
 import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
 
 const HEADERS = Object.entries({
@@ -88,6 +89,8 @@ const SuspectedLead = named('LeadDuplicateSuspectedLead', {
   }),
 })
 
+const AddedNote = named('NoteAddedNote', { ...Note.properties, lead_reference: leadReferenceSchema() })
+
 const ReportedEndpoint = named('ReportedEndpoint', {
   id: Type.Integer({ examples: [1] }),
   host: Type.String({
@@ -151,6 +154,7 @@ const EVENTS: Record<EventType, { data: TSchema; tells?: string; when: string }>
     data: SuspectedLead,
     when: 'a new lead seems to be from the same person as earlier leads',
   },
+  'note.added': { data: AddedNote, when: 'a note was added to a lead' },
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { EntryChange, ListAppointmentsRequest } from '@leadwire/contracts'
 import { describe, parseLocalInstant, partial } from '@leadwire/requests'
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { findRecord } from '../api/find-record'
 import { type Call, operation } from '../api/operation'
 import { LeadParams, namedPartial, recordResponse } from '../api/schemas'
 import { ScheduledRecord, ScheduleFields, SUBJECTS, type Subject } from './schedule'
@@ -31,21 +31,12 @@ const listEntries = (subject: Subject, { clients, limits }: Call<unknown>, asked
     ? clients.leads.listAppointments(asked, limits)
     : clients.leads.listCallbacks(asked, limits)
 
-/**
- * Checks that the entry in the path exists. Called only for a request with invalid fields, so that the
- * response for an unknown entry is 404. Lists the lead's entries with ids up to `id`, newest first. The entry
- * exists if it is the first in this list. Throws `not_found` for an unknown lead or entry.
- */
-const findEntry = async (
+/** Throws `not_found` if the lead or the entry in the path does not exist. */
+const findEntry = (
   subject: Subject,
   call: Call<unknown>,
   { id, ...lead }: { accountId: number; reference: string; id: number },
-): Promise<void> => {
-  const before = Math.min(id + 1, Number.MAX_SAFE_INTEGER)
-  const { items } = await listEntries(subject, call, { ...lead, before })
-  const [entry] = JSON.parse(Buffer.from(items).toString()) as { id: number }[]
-  if (entry?.id !== id) throw new ServiceError('not_found', 'There is nothing with this id.')
-}
+): Promise<void> => findRecord(id, (before) => listEntries(subject, call, { ...lead, before }))
 
 const describedFor = (subject: Subject) => ({
   tag: 'Scheduling',

@@ -45,6 +45,13 @@ const scheduling = (name: string, path: string): Operation => ({
 export const scheduleAppointment = scheduling('Schedule Appointment', 'appointments')
 const scheduleCallback = scheduling('Schedule Callback', 'callbacks')
 
+const addNote: Operation = {
+  name: 'Add Note',
+  method: 'POST',
+  path: (world) => `/manage/leads/${world.reference}/notes`,
+  body: () => ({ text: 'Called back. Wants three windows.' }),
+}
+
 const item = (world: World) => ({
   product_style_id: 12,
   name: 'Kitchen window',
@@ -140,6 +147,7 @@ export const OPERATIONS: Operation[] = [
   updateLead,
   scheduleAppointment,
   scheduleCallback,
+  addNote,
   createVisitorLead,
   createUser,
   createToken,

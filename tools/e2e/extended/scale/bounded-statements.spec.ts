@@ -159,6 +159,10 @@ const use = async (world: World) => {
   for (const reference of [original, null]) await data('POST', `/manage${path}/duplicate-of`, { reference })
   await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })
   for (const list of ['appointments', 'callbacks', 'attachments']) await data('GET', `${path}/${list}`)
+  const note = await data<{ id: number }>('POST', `/manage${path}/notes`, { text: 'Wants oak.' })
+  await data('PATCH', `/manage${path}/notes/${note.id}`, { text: 'Wants pine.' })
+  await data('GET', `/manage${path}/notes`)
+  await data('DELETE', `/manage${path}/notes/${note.id}`)
   await data('GET', `/manage${path}/history`)
   await data('GET', `/manage/deliveries?lead_reference=${path.split('/').at(-1)}`)
   for (const list of [

@@ -3,11 +3,12 @@ import type { Config } from '../../config'
 import { schema } from './0001-schema'
 import { signIn } from './0002-sign-in'
 import { schedule } from './0003-schedule'
+import { notes } from './0004-notes'
 import { leadList } from './0005-lead-list'
 import { leadRetention } from './0006-lead-retention'
 
 /** The migrations of the database `leads`, in order. */
-export const migrations: Migration[] = [schema, signIn, schedule, leadList, leadRetention]
+export const migrations: Migration[] = [schema, signIn, schedule, notes, leadList, leadRetention]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

@@ -29,6 +29,7 @@ const DELETE_LEADS = [
   `DELETE FROM lead_changes WHERE ${OF_LEADS}`,
   `DELETE FROM appointments WHERE ${OF_LEADS}`,
   `DELETE FROM callbacks WHERE ${OF_LEADS}`,
+  `DELETE FROM notes WHERE ${OF_LEADS}`,
   `DELETE FROM quote_items WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`,
   `DELETE FROM quotes WHERE ${OF_LEADS}`,
   'DELETE FROM leads WHERE account_id = $1 AND id = ANY ($2)',

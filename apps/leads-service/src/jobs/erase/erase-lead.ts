@@ -75,6 +75,7 @@ const ERASED_ROWS = {
   // Keeps the rows, because the job (`run-erasures.ts`) needs them to find the files in the object store. The
   // job then deletes both the files and the rows.
   attachments: `UPDATE attachments SET name = '', file_name = '' WHERE ${OF_LEAD}`,
+  notes: `DELETE FROM notes WHERE ${OF_LEAD}`,
   search_terms: `DELETE FROM lead_search WHERE account_id = $1 AND number = ${selectLeadColumn('number')}`,
   idempotency_answers: `
     DELETE FROM idempotency_keys

@@ -10,7 +10,7 @@ import {
   type Upsert,
 } from '@leadwire/contracts'
 import { type OpenTransaction, statement } from '@leadwire/service-kit'
-import { lockProgress, writeTerms } from '../../jobs/search/write-terms'
+import { replaceSearchTerms } from '../../jobs/search/write-terms'
 import { buildChangeEvent } from '../../outbox/record-change'
 import { insertEvents, type OutboxEvent } from '../../outbox/record-events'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '../history/record-lead-change'
@@ -172,12 +172,6 @@ const replaceAttributeTerms = (
     tx,
     terms.map((term) => ({ accountId, number, term })),
   )
-}
-
-/** Rewrites the search terms of a changed lead. Does nothing if the lead is not indexed yet. */
-const replaceSearchTerms = async (tx: OpenTransaction, accountId: number, number: number): Promise<void> => {
-  const progress = await lockProgress(tx, accountId, { skip: false })
-  if (number <= progress!.number) await writeTerms(tx, accountId, { after: number - 1, last: number })
 }
 
 /** Returns the JSON of a changed lead's customer. Returns undefined if the customer has not changed. */
