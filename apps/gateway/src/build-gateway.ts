@@ -43,6 +43,7 @@ import {
 } from './endpoints/webhook-endpoints'
 import { listEvents } from './events/list-events'
 import { exportLeads } from './exports/export-leads'
+import { retrieveFigures } from './figures/retrieve-figures'
 import { attachFile } from './files/attach-file'
 import { createImage } from './files/create-image'
 import { downloadAttachment, listAttachments } from './files/download-attachment'
@@ -300,6 +301,7 @@ const OPERATIONS = {
   endLeadRetention,
   retrieveAccount,
   retrieveReconciliation,
+  retrieveFigures,
   updateAccount,
   listUsers,
   createUser,

@@ -5,6 +5,7 @@ import {
   CreateTokenResponse,
   CreateUserCalendarResponse,
   CreateUserResponse,
+  FiguresServiceDefinition,
   ImportsServiceDefinition,
   LeadsServiceDefinition,
   leadJsonFormat,
@@ -24,10 +25,13 @@ import type { CallContext } from 'nice-grpc'
 import * as accounts from './accounts/accounts'
 import { attachFile, listAttachments, retrieveAttachment } from './attachments/attachments'
 import { countCapturedBytes } from './attachments/count-captured-bytes'
+import { retrieveFigures } from './figures/retrieve-figures'
 import { createImage } from './images/images'
 import { deleteAccount, retrieveAccountDeletion } from './jobs/delete/delete-account'
 import { eraseLead } from './jobs/erase/erase-lead'
 import { retrieveErasure } from './jobs/erase/retrieve-erasure'
+import { checkFigures } from './jobs/figures/check-figures'
+import { rebuildFigures } from './jobs/figures/rebuild-figures'
 import { advanceImport } from './jobs/import/advance-import'
 import { claimImport, releaseImport } from './jobs/import/claim-import'
 import { createImport } from './jobs/import/create-import'
@@ -205,6 +209,10 @@ export const addLeadsService = (
     ...perCalls(deps, { claimImport, releaseImport }),
     advanceImport: perCall(deps, advanceImport),
     writeLeadBatch: inTurn(leadBatches, perCall(deps, writeLeadBatch)),
+  })
+  server.add(FiguresServiceDefinition, {
+    ...perCalls(deps, { checkFigures, rebuildFigures }),
+    retrieveFigures: inTurn(longReads, perCall(deps, retrieveFigures)),
   })
   server.add(ReconciliationServiceDefinition, {
     ...perCalls(deps, { retrieveReconciliation }),

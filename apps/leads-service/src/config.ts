@@ -8,6 +8,7 @@ import {
   publicUrl,
   readConfig,
   retention,
+  timeZone,
 } from '@leadwire/service-kit/runtime'
 
 const interval = makeValidator<number>((text) =>
@@ -37,6 +38,8 @@ export const readLeadsConfig = (env: NodeJS.ProcessEnv) =>
     IDEMPOTENCY_RETENTION: retention({ default: 24 * 3_600_000 }),
     // Leads of one person are suspected duplicates if they were created within this time of each other.
     DUPLICATE_WINDOW: window({ default: 90 * DAY_MS }),
+    // The time zone in which the days of figures begin and end.
+    TIME_ZONE: timeZone({ default: 'Europe/London' }),
     // The values of `max` are the limits of the gateway: 50 quotes, and 250 items in each quote, so 12,500
     // items in total.
     LEAD_MAX_QUOTES: count({ default: 20, max: 50 }),

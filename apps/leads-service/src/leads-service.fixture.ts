@@ -5,6 +5,7 @@ import {
   AuditServiceDefinition,
   type CreateLead,
   Event,
+  FiguresServiceDefinition,
   ImportsServiceDefinition,
   type LeadPageResult,
   type LeadResult,
@@ -39,6 +40,8 @@ export const ASSETS_URL = 'https://assets.example.test'
 
 /** The window of suspected duplicates: 90 days. */
 export const WINDOW_MS = 90 * 24 * 3_600_000
+
+export const TIME_ZONE = 'Europe/London'
 
 export const LIMITS: Limits = { maxQuotes: 20, maxItems: 250, maxEventBytes: 1_000_000 }
 
@@ -76,6 +79,7 @@ const connectTo = (target: string, lifecycle: Lifecycle) => {
     attachments: connection.client(AttachmentsServiceDefinition, deadline),
     audit: connection.client(AuditServiceDefinition, deadline),
     imports: connection.client(ImportsServiceDefinition, deadline),
+    figures: connection.client(FiguresServiceDefinition, deadline),
   }
 }
 
@@ -114,6 +118,7 @@ export const startLeadsService = async (
       sealer: createSealer([Buffer.alloc(32, 7)]),
       backupRetentionDays: 30,
       duplicateWindowMs: WINDOW_MS,
+      timeZone: TIME_ZONE,
       onCommitted,
     })
     const target = `127.0.0.1:${await server.listen({ host: '127.0.0.1', port: 0 })}`

@@ -30,6 +30,7 @@ import type { Config } from './config'
 import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
 import { eraseOnce } from './jobs/erase/run-erasures'
+import { startFigures } from './jobs/figures/start-figures'
 import { oldImports } from './jobs/import/old-imports'
 import { reconcileInTurn } from './jobs/reconcile/reconcile'
 import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
@@ -114,10 +115,12 @@ export const startLeadsService = async ({
     loops.run('outbox', CHECK_OUTBOX_EVERY_MS, () => checkOutbox(checkDeps))
   })
 
-  const { DUPLICATE_WINDOW: duplicateWindowMs } = config
+  const { DUPLICATE_WINDOW: duplicateWindowMs, TIME_ZONE: timeZone } = config
   const onIndexed = (events: OutboxEvent[]) => publisher?.publishFromMemory(events)
   const search = startSearch({ database, logger, duplicateWindowMs, onCommitted: onIndexed })
   lifecycle.onStop('search', search.stop)
+  const figures = startFigures({ database, logger, timeZone })
+  lifecycle.onStop('figures', figures.stop)
 
   const elsewhere = {
     database,
@@ -156,6 +159,7 @@ export const startLeadsService = async ({
     draining: lifecycle.signal,
     wakeErasures,
     duplicateWindowMs,
+    timeZone,
     assetsUrl,
     limits: { maxQuotes, maxItems, maxEventBytes },
     quotas: {
@@ -169,6 +173,7 @@ export const startLeadsService = async ({
     onCommitted: (events) => {
       publisher?.publishFromMemory(events)
       search.enqueue(events.filter(({ type }) => type === 'lead.created'))
+      figures.enqueue(events)
     },
   })
   const grpcPort = await grpcServer.listen({ host: config.HOST, port: config.GRPC_PORT })

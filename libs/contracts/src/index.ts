@@ -11,6 +11,7 @@ export * from './generated/leadwire/audit/v1/audit_service'
 export * from './generated/leadwire/events/v1/event'
 export * from './generated/leadwire/events/v1/notification_requested'
 export * from './generated/leadwire/leads/v1/attachments_service'
+export * from './generated/leadwire/leads/v1/figures_service'
 export * from './generated/leadwire/leads/v1/imports_service'
 // Every generated file with a streaming method exports this type. Without this explicit export, the names
 // would conflict.

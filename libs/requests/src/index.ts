@@ -8,6 +8,7 @@ export * from './schemas/users'
 export * from './schemas/webhook-endpoints'
 export * from './validation/check-fields'
 export * from './validation/cursor'
+export { addDays, countDays, findToday } from './validation/dates'
 export * from './validation/fields'
 export { FORMATS } from './validation/formats'
 export {

@@ -123,6 +123,7 @@ test.each([
   [{ BYTES: '5001' }, 'BYTES'],
   [{ LEVEL: 'loud' }, 'LEVEL'],
   [{ ZONE: 'Mars/Olympus' }, 'ZONE'],
+  [{ ZONE: '+01:00' }, 'ZONE'],
 ])('%j is an error that names the setting', (env, name) => {
   const specs = {
     POOL: poolSize(),

@@ -114,8 +114,11 @@ export const count = (spec: { default?: number | undefined; min?: number; max?: 
   })(rest as { default: number })
 }
 
-/** An IANA time zone. */
+/** The name of an IANA time zone. */
 export const timeZone = makeValidator<string>((text) => {
+  // PostgreSQL reads the sign of an offset the other way round.
+  if (/^[+-]/.test(text))
+    throw new TypeError(`"${text}" is an offset. Use the name of a time zone, such as Europe/London`)
   // Throws a RangeError that names an unknown time zone.
   new Intl.DateTimeFormat('en', { timeZone: text })
   return text

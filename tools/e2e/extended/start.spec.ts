@@ -67,7 +67,9 @@ test('invalid settings of all services are listed at once, and nothing is starte
   expect(output.stdout).toBe('')
   expect(output.stderr).toMatch(/^\nLeadwire can't start: \d settings are invalid\.\n/)
   expect(output.stderr).toMatch(/^ {2}gateway +PORT +.*"http"$/m)
-  expect(output.stderr).toMatch(/^ {2}gateway, webhook-service +TIME_ZONE +.*Mars\/Olympus.*$/m)
+  expect(output.stderr).toMatch(
+    /^ {2}gateway, leads-service, webhook-service +TIME_ZONE +.*Mars\/Olympus.*$/m,
+  )
   expect(output.stderr).toMatch(/^ {2}webhook-service +WEBHOOK_TIMEOUT +.*"soon".*$/m)
   // The error must not repeat the value, which may contain keys.
   expect(output.stderr).toMatch(/^ {2}files-service +STORE_URL +must be file:.*$/m)

@@ -33,6 +33,7 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/manage\/users(\/\{id\})?$/, ['manage', 'manage:read', 'users:read']],
   [/^GET \/manage\/leads\/\{reference\}\/(erasure|export)$/, ['manage', 'manage:read']],
   [/^POST \/manage\/leads\/\{reference\}\/erase$/, ['manage']],
+  [/^GET \/manage\/figures$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\/leads/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^\w+ \/manage\/leads/, ['leads', 'manage']],
   [/^GET \/manage\/schedule$/, ['leads', 'leads:read', 'manage', 'manage:read']],

@@ -539,3 +539,55 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
   const renewed = await tenant.client.request('PUT', `/manage/leads/external/${secret}`, { json: LEAD })
   expect(renewed.json).toMatchObject({ created: true })
 })
+
+test('figures show leads, appointments and sales by day and by group, without test leads', async () => {
+  const user = await newUser()
+  const [sold, open] = [await tenant.createLead({ user_id: user.id }), await tenant.createLead()]
+  await tenant.createLead({ test: 1 })
+  await tenant.send('PATCH', `/leads/${sold.reference}`, { json: { status: 'sold', value: 120000 } })
+  const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
+  await tenant.send('POST', `/leads/${open.reference}/appointments`, { json: entry })
+  const { token } = await tenant.newToken({ scopes: ['leads:read'] })
+  const ask = async (query: string) => {
+    const answer = await tenant.client.request<{ data: object[] }>('GET', `/manage/figures${query}`, {
+      token,
+    })
+    return answer.json
+  }
+  const day = expect.stringMatching(/^\d{4}-\d\d-\d\d$/)
+  const none = { response_median_seconds: null, response_p90_seconds: null }
+  const seconds = expect.any(Number)
+  const some = { response_median_seconds: seconds, response_p90_seconds: seconds }
+  const daily = { day, created: 2, appointments: 1, sold: 1, lost: 0, value_sold: 120000, ...some }
+  await eventually(async () => expect(await ask('')).toEqual({ data: [daily], is_current: true }))
+  expect(await ask('?group_by=status,user')).toEqual({
+    data: [
+      { status: 'open', user: null, created: 1, appointments: 1, sold: 0, lost: 0, value_sold: 0, ...some },
+      {
+        status: 'sold',
+        user: { id: user.id, name: 'Sam Bay' },
+        created: 1,
+        appointments: 0,
+        sold: 1,
+        lost: 0,
+        value_sold: 120000,
+        ...none,
+      },
+    ],
+    is_current: true,
+  })
+  expect(await ask('?from=2001-01-01&to=2001-12-31')).toEqual({ data: [], is_current: true })
+
+  for (const [query, field] of [
+    ['from=2026-02-01&to=2026-01-31', 'to'],
+    ['from=2025-01-01&to=2026-01-02', 'from'],
+    ['from=2026-02-30', 'from'],
+    ['to=2026-11-21T09:30:00Z', 'to'],
+    ['group_by=day,day', 'group_by'],
+    ['group_by=postcode', 'group_by'],
+    ['status=sold', 'status'],
+  ]) {
+    const answer = await tenant.client.request<{ errors: object }>('GET', `/manage/figures?${query}`)
+    expect([query, answer.status, Object.keys(answer.json.errors ?? {})]).toEqual([query, 422, [field]])
+  }
+})

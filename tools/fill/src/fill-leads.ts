@@ -61,6 +61,11 @@ const SKIP_INDEXING = `
   SELECT id, lead_count, lead_count, ${SEARCH_FORMAT} FROM accounts WHERE id = $1
   ON CONFLICT (account_id) DO UPDATE SET number = excluded.number, suspected = excluded.suspected`
 
+// Records that all leads are counted, so that leads-service never counts them for figures.
+const SKIP_COUNTING = `
+  INSERT INTO figures_progress (account_id, number) SELECT id, lead_count FROM accounts WHERE id = $1
+  ON CONFLICT (account_id) DO UPDATE SET number = excluded.number`
+
 interface Options {
   searchable?: boolean
   /**
@@ -73,8 +78,8 @@ interface Options {
 /**
  * Adds `count` leads to an account, without quotes, and without events unless `writeEvents` is given. Stores
  * the same JSON as services whose base URL of images is `assetsUrl` (without a slash at the end).
- * leads-service then writes the search terms, which takes minutes for millions of leads. With `searchable:
- * false`, leads-service writes no search terms.
+ * leads-service then writes the search terms and counts the leads, which takes minutes for millions of leads.
+ * With `searchable: false`, leads-service does neither.
  */
 export const fillLeads = async (
   { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
@@ -92,7 +97,8 @@ export const fillLeads = async (
       const values = [accountId, size, format, itemTemplate, detailsTemplate, hasEvents]
       const [counted] = await rows<{ before: number }>(INSERT, values)
       if (!counted) throw new Error(`There is no account ${accountId}.`)
-      if (!searchable) await rows(SKIP_INDEXING, [accountId])
+      const skipped = searchable ? [] : [SKIP_INDEXING, SKIP_COUNTING]
+      for (const text of skipped) await rows(text, [accountId])
       await writeEvents?.(rows, { before: counted.before, count: size })
     })
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   AccountsServiceDefinition,
+  FiguresServiceDefinition,
   isWebUrl,
   LeadsServiceDefinition,
   ReconciliationServiceDefinition,
@@ -137,6 +138,7 @@ export const connect = ({ leads, webhooks, tokens, tls }: Targets) => {
   return {
     accounts: leadsService.client(AccountsServiceDefinition, client),
     leads: leadsService.client(LeadsServiceDefinition, client),
+    figures: leadsService.client(FiguresServiceDefinition, client),
     reconciliation: leadsService.client(ReconciliationServiceDefinition, client),
     webhooks: connectGrpc(webhooks, options).client(WebhooksServiceDefinition, client),
     close: () => lifecycle.stop(),

@@ -5,6 +5,7 @@ import { addDeliveries } from './commands/deliveries'
 import { addEndpointCare } from './commands/endpoint-care'
 import { addEndpoints } from './commands/endpoints'
 import { addExport } from './commands/export'
+import { addFigures } from './commands/figures'
 import { addImport } from './commands/import'
 import { addListen } from './commands/listen'
 import { addOutbox } from './commands/outbox'
@@ -30,6 +31,7 @@ addTrigger(program)
 addImport(program)
 addExport(program)
 addReconcile(program)
+addFigures(program)
 addOutbox(program)
 
 /** The options of the running command. */

@@ -3,6 +3,7 @@ import {
   AttachmentsServiceDefinition,
   AuditServiceDefinition,
   type CreateLead,
+  FiguresServiceDefinition,
   ImportsServiceDefinition,
   type LeadPageResult,
   type LeadResult,
@@ -101,6 +102,7 @@ export const connectClients = (
     accounts,
     attachments: leads.client(AttachmentsServiceDefinition, deadline),
     imports: leads.client(ImportsServiceDefinition, deadline),
+    figures: leads.client(FiguresServiceDefinition, deadline),
     reconciliation: leads.client(ReconciliationServiceDefinition, deadline),
     webhooks: webhooksClient,
     /**

@@ -114,6 +114,7 @@ test('every operation is described', () => {
       'POST /manage/users/{id}/calendar',
       'DELETE /manage/users/{id}/calendar',
       'GET /manage/reconciliation',
+      'GET /manage/figures',
       'GET /manage/tokens',
       'POST /manage/tokens',
       'DELETE /manage/tokens/{id}',

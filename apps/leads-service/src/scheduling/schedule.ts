@@ -1,6 +1,7 @@
 import type { Appointment } from '@leadwire/contracts'
 import { answerUnderKey, newEventId, requirePart, ServiceError, statement } from '@leadwire/service-kit'
 import { lockToAdd } from '../leads/history/lock-lead'
+import { recordChangedLead } from '../leads/history/record-changed-lead'
 import { listRecords, selectRecords } from '../leads/read/lead-records'
 import { requireUnerased } from '../leads/read/lead-rows'
 import { recordNotification, type Subject } from '../notifications/record-notification'
@@ -46,6 +47,7 @@ const scheduling = <Of extends Subject>(subject: Of) => {
     if (notify) await recordNotification(tx, notification)
     const data = entryJson(entry, lead.reference)
     recordChange(tx, { accountId, lead, type: `${subject}.scheduled`, at, data })
+    recordChangedLead(tx, accountId, lead.id)
     return Buffer.from(`{"data":${data}}`)
   }
   return async (deps: Dependencies, { [subject]: asked }: Record<Of, Appointment | undefined>) => {

@@ -15,7 +15,7 @@ leads:
   name: leads-service
   port: { name: grpc, number: 4000, setting: GRPC_PORT }
   secrets: { SERVICE_TOKEN: serviceToken, ENCRYPTION_KEYS: encryptionKeys, NATS_URL: natsUrl, DATABASE_URL: leadsDatabaseUrl }
-  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, IDEMPOTENCY_RETENTION, NATS_REPLICAS]
+  shared: [LOG_LEVEL, OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG, TIME_ZONE, IDEMPOTENCY_RETENTION, NATS_REPLICAS]
 files:
   name: files-service
   port: { name: http, number: 4000, setting: HTTP_PORT }

@@ -20,6 +20,10 @@ export const text = (
 export const instant = (description: string, example = '2026-11-21T09:30:00Z') =>
   text(description, example, { format: 'instant' })
 
+/** Makes the schema of a date without a time, such as 2026-11-21. */
+export const date = (description: string, example = '2026-11-21') =>
+  text(description, example, { format: 'date' })
+
 /** Makes the schema of a whole number that JSON carries without loss. */
 export const integer = (
   description: string,

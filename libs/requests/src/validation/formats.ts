@@ -16,6 +16,7 @@ import {
 } from '@leadwire/contracts'
 import { parseDuration, whenValid } from '@leadwire/service-kit/runtime'
 import { decodeCursor, INVALID_CURSOR } from './cursor'
+import { isDate } from './dates'
 import { HEADER_NAME, isOwnHeader } from './header-name'
 import { FIRST_YEAR, isInstant, LAST_YEAR, parseLocalInstant, readPastInstant } from './instants'
 import { IP_PATTERN } from './ip-pattern'
@@ -146,6 +147,11 @@ export const FORMATS: Record<string, Format> = {
     isValid: isInstant,
     message: 'is not a valid date. Use ISO 8601 with an offset, such as 2026-11-21T09:30:00Z.',
     schema: { format: 'date-time' },
+  },
+  date: {
+    isValid: isDate,
+    message: `is not a valid date. Use the format yyyy-mm-dd, with a year from ${FIRST_YEAR} to ${LAST_YEAR}.`,
+    schema: { format: 'date' },
   },
   'past-time': {
     isValid: (text, timeZone) => readPastInstant(text, timeZone) !== undefined,

@@ -78,6 +78,7 @@ export const measureFind = async (context: Context): Promise<void> => {
     values: [(small + large) / seconds],
     better: 'more',
   })
+  await waitUntilCounted(context, accounts)
   await vacuum(leads, ['accounts', 'leads', 'lead_search'])
 
   const contenders: Record<string, (seconds: number) => Promise<LoadResult>> = {}
@@ -123,4 +124,18 @@ const waitUntilSearchable = async ({ leads }: Context, accounts: FilledAccount[]
   // The timeout allows for 10,000,000 leads, which take nine minutes.
   await poll(isSearchable, { what: 'search terms', timeoutMs: 3_600_000, everyMs: 500 })
   return (performance.now() - startedAt) / 1000
+}
+
+const COUNT_UNCOUNTED = `
+  SELECT count(*)::int AS behind FROM accounts a LEFT JOIN figures_progress p ON p.account_id = a.id
+  WHERE a.id = ANY ($1) AND a.lead_count > coalesce(p.number, 0)`
+
+/** Waits until the accounts' leads are counted for figures, because counting would slow down the requests. */
+const waitUntilCounted = async ({ leads }: Context, accounts: FilledAccount[]): Promise<void> => {
+  const ids = accounts.map(({ id }) => id)
+  const areCounted = async () => {
+    const [row] = await leads.rows<{ behind: number }>(COUNT_UNCOUNTED, [ids])
+    return row!.behind === 0
+  }
+  await poll(areCounted, { what: 'figures', timeoutMs: 3_600_000, everyMs: 500 })
 }

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { joinSystem, type SharedSystem, type TestDatabase } from '@leadwire/test-kit'
+import { eventually, joinSystem, type SharedSystem, type TestDatabase } from '@leadwire/test-kit'
 import { Client } from 'pg'
 
 const MAIN = resolve(__dirname, '../../../leadwire/dist/main.js')
@@ -140,9 +140,29 @@ describe('an account that does not exist', () => {
     ['deliveries', 'list', ...of],
     ['users', 'list', ...of],
     ['tokens', 'list', ...of],
+    ['figures', 'check', ...of],
+    ['figures', 'rebuild', ...of],
   ])('%s %s is refused', async (...args) => {
     expect(await refusal(...args)).toBe('leadwire: There is no such account.\n')
   })
+})
+
+test('figures are compared with the leads, and rebuilt', async () => {
+  const lead = { first_name: 'Ada', last_name: 'Byron', email: 'ada@example.com', phone: '020 7946 0123' }
+  await create('/leads', { ...lead, name: 'Bay', postcode: 'SW1A 1AA', referrer: 'Website', status: 'open' })
+  const awaitCheck = () =>
+    eventually(
+      async () => {
+        const checked = JSON.parse(await leadwire('figures', 'check', ...account, '--json'))
+        expect(checked).toMatchObject({ differing_leads: [], differing_days: [] })
+        expect(checked.checked_days).toBeGreaterThan(0)
+      },
+      { timeoutMs: 30_000 },
+    )
+  await awaitCheck()
+  const rebuilt = await leadwire('figures', 'rebuild', ...account, '--json')
+  expect(JSON.parse(rebuilt)).toEqual({ account: system.account.id, state: 'rebuilding' })
+  await awaitCheck()
 })
 
 test('a publishable token requires origins', async () => {

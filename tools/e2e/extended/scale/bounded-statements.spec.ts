@@ -72,7 +72,8 @@ const grow = async ({ endpoints, userId }: World, count: number) => {
     async () =>
       expect(
         await leads.rows(
-          `SELECT FROM accounts a JOIN lead_search_progress p ON p.account_id = a.id AND p.number >= a.lead_count WHERE a.id = $1`,
+          `SELECT FROM accounts a JOIN lead_search_progress p ON p.account_id = a.id AND p.number >= a.lead_count
+             JOIN figures_progress f ON f.account_id = a.id AND f.number >= a.lead_count WHERE a.id = $1`,
           [system.account.id],
         ),
       ).toHaveLength(1),
@@ -164,6 +165,7 @@ const use = async (world: World) => {
   await data('GET', `/manage${path}/notes`)
   await data('DELETE', `/manage${path}/notes/${note.id}`)
   await data('GET', `/manage${path}/history`)
+  for (const query of ['', '?group_by=referrer,status']) await data('GET', `/manage/figures${query}`)
   await data('GET', `/manage/deliveries?lead_reference=${path.split('/').at(-1)}`)
   for (const list of [
     'users',

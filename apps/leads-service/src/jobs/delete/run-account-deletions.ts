@@ -47,6 +47,10 @@ const LARGE_TABLES: [table: string, condition: string][] = [
   ['audit', OF_ACCOUNT],
   ['outbox', OF_ACCOUNT],
   ['unexplained', OF_ACCOUNT],
+  ['changed_leads', OF_ACCOUNT],
+  ['lead_figures', OF_ACCOUNT],
+  ['daily_figures', OF_ACCOUNT],
+  ['response_figures', OF_ACCOUNT],
 ]
 
 const LAST = [
@@ -55,6 +59,11 @@ const LAST = [
   'DELETE FROM lead_search_progress WHERE account_id = $1',
   'DELETE FROM reconciled_leads WHERE account_id = $1',
   'DELETE FROM lead_retention WHERE account_id = $1',
+  // Waits for a batch that is being counted, and then deletes the rows that this batch has added.
+  'DELETE FROM figures_progress WHERE account_id = $1',
+  'DELETE FROM lead_figures WHERE account_id = $1',
+  'DELETE FROM daily_figures WHERE account_id = $1',
+  'DELETE FROM response_figures WHERE account_id = $1',
   'DELETE FROM accounts WHERE id = $1',
   'UPDATE account_deletions SET finished_at = clock_timestamp() WHERE account_id = $1',
 ]

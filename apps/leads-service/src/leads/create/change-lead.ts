@@ -14,6 +14,7 @@ import { replaceSearchTerms } from '../../jobs/search/write-terms'
 import { buildChangeEvent } from '../../outbox/record-change'
 import { insertEvents, type OutboxEvent } from '../../outbox/record-events'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '../history/record-lead-change'
+import { soldAt } from '../history/sold-at'
 import { leadBody, matchError, renderLeadJson } from '../read/lead-response'
 import { leadsFromColumns } from '../read/lead-rows'
 import { insertAttributeTerms, insertQuotes, listColumns } from './insert-leads'
@@ -28,10 +29,14 @@ const COLUMNS = [
   ...listColumns<Lead>(Customer, ({ customer }) => customer),
 ]
 
+/** Returns the parameter of a column in COLUMNS. */
+const findParameter = (name: string): string => `$${COLUMNS.findIndex(([column]) => column === name) + 10}`
+
 const UPDATE = `
   UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, external_id = $6,
     json_format = $7, json = $8, json_details = $9,
-    ${COLUMNS.map(([column], index) => `${column} = $${index + 10}`)}
+    sold_at = ${soldAt(findParameter('status'), findParameter('updated_at'))},
+    ${COLUMNS.map(([column]) => `${column} = ${findParameter(column)}`)}
   WHERE account_id = $1 AND id = $2`
 
 const deleteItems = statement('delete-quote-items')`

@@ -36,6 +36,8 @@ const insertLeadRows = defineInsert<RenderedLead>('leads', [
   ['created_at', 'timestamptz', ({ lead }) => lead.updated_at],
   // The creation time that an import gave.
   ['dated_at', 'timestamptz', ({ item, lead }) => item.lead!.createdAt && lead.created_at],
+  // An import may give an earlier creation time. Nothing else is known about the time of the sale.
+  ['sold_at', 'timestamptz', ({ lead }) => (lead.status === 'sold' ? lead.created_at : undefined)],
   ['attributes', 'json', ({ item }) => item.lead!.attributes],
   ['json_format', 'integer', ({ json }) => json.format],
   ['json', 'text', ({ json }) => json.item],

@@ -1,5 +1,6 @@
 import { type Actor, LeadListItem, listFields, type NewLead, NewQuote, snakeCase } from '@leadwire/contracts'
 import { type OpenTransaction, statement, type Transaction } from '@leadwire/service-kit'
+import { recordChangedLead } from './record-changed-lead'
 
 /**
  * A changed field of a lead, or a changed record that belongs to the lead. A user has an id and an e-mail
@@ -71,6 +72,7 @@ const insert = statement('record-lead-change')`
   INSERT INTO lead_changes (account_id, lead_id, version, token_id, user_id, request_id, changes, created_at, action)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
+/** Writes the history entry of a changed lead. Also lets the figures of the lead be counted again. */
 export const recordLeadChange = (
   tx: OpenTransaction,
   change: {
@@ -87,4 +89,5 @@ export const recordLeadChange = (
   const { accountId, leadId, version, actor, changes, at, action = null } = change
   const by = [actor?.tokenId ?? null, actor?.userId ?? null, actor?.requestId ?? null]
   insert.send(tx, accountId, leadId, version, ...by, JSON.stringify(changes.map(hideUser)), at, action)
+  recordChangedLead(tx, accountId, leadId)
 }

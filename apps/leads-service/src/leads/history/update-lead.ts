@@ -9,6 +9,7 @@ import { matchError } from '../read/lead-response'
 import { isTest, LEAD, requireUnerased } from '../read/lead-rows'
 import { loadLeads } from '../read/retrieve-leads'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from './record-lead-change'
+import { soldAt } from './sold-at'
 
 // `now` becomes `updated_at`, which never goes back, even if the clock does. Locking the row gives this
 // transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on this order.
@@ -23,6 +24,7 @@ export const lockToUpdate = statement<LockedRow>('lock-lead')`
 // outdated (format 0). Every release then renders the lead from its columns.
 const update = statement('update-lead')`
   UPDATE leads SET value = $3, status = $4, user_id = $5, updated_at = $6, version = version + 1,
+    sold_at = ${soldAt('$4', '$6')},
     json_format = CASE WHEN json_format = $7 THEN $7 ELSE 0 END, json = $8
   WHERE account_id = $1 AND id = $2`
 
