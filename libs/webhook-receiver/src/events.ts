@@ -2,7 +2,7 @@ import type { Customer, Image, Lead, LeadCreated, Timestamp } from './lead-creat
 
 export interface LeadUpdated {
   type: 'lead.updated'
-  /** The lead after the change, without its quotes. `customer` is present only if the customer was changed. */
+  /** The lead after the change, without its quotes. Has `customer` only if the customer was changed. */
   data: Omit<Lead, 'customer' | 'quotes'> & { customer?: Customer; changes: FieldChange[] }
 }
 

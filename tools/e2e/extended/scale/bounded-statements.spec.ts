@@ -106,6 +106,16 @@ const listQueries = ['page=1', 'page=300', 'per_page=100', 'cursor=', 'status=op
   ['updated_since=2001-01-01T00:00:00Z', 'q=ada', 'q=byron&status=open', 'cursor=&status=lost'],
 )
 
+const managedListQueries = ({ userId }: World) => [
+  'page=1',
+  'cursor=',
+  'status=lost',
+  'user_id=none',
+  `user_id=${userId}`,
+  'due=overdue',
+  'due=week&status=open',
+]
+
 const deliveryQueries = ({ endpoints }: World) => [
   'page=1',
   'page=100',
@@ -148,6 +158,7 @@ const eventQueries = async () => {
 const use = async (world: World) => {
   const { endpoints, userId } = world
   for (const query of listQueries) await data('GET', `/leads?${query}`)
+  for (const query of managedListQueries(world)) await data('GET', `/manage/leads?${query}`)
   for (const query of deliveryQueries(world)) await data('GET', `/manage/deliveries?${query}`)
   for (const query of scheduleQueries(world)) await data('GET', `/manage/schedule?${query}`)
   for (const query of await eventQueries()) await data('GET', `/manage/events?${query}`)
@@ -159,6 +170,8 @@ const use = async (world: World) => {
   const { reference: original } = suspects.at(-1)!
   for (const reference of [original, null]) await data('POST', `/manage${path}/duplicate-of`, { reference })
   await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })
+  await data('PATCH', `/manage${path}`, { last_name: 'King', external_id: path })
+  await data('POST', '/manage/leads/bulk', { references: [path.split('/').at(-1)], set: { user_id: null } })
   for (const list of ['appointments', 'callbacks', 'attachments']) await data('GET', `${path}/${list}`)
   const note = await data<{ id: number }>('POST', `/manage${path}/notes`, { text: 'Wants oak.' })
   await data('PATCH', `/manage${path}/notes/${note.id}`, { text: 'Wants pine.' })

@@ -50,9 +50,9 @@ export const reserveExternalId = (tx: OpenTransaction, accountId: number, extern
   lock.send(tx, accountId, [externalId])
 
 /**
- * SQL: the columns of a lead `l` that make up a LockedLead. `now` becomes `updated_at`, which never goes back,
- * even if the clock does. Locking the row gives the transaction its transaction id, so the statement must lock
- * `l` in a subquery, and only then read the clock. change-horizon.ts relies on this order.
+ * SQL: the columns of a lead `l` that make up a LockedLead. `now` becomes `updated_at`, which never goes
+ * back, even if the clock does. Locking the row gives the transaction its transaction id, so the statement
+ * must lock `l` in a subquery, and only then read the clock. change-horizon.ts relies on this order.
  */
 export const LOCKED_LEAD = `l.id, l.number, l.version, l.user_id AS "userId", l.test AS marked, l.attributes,
   l.external_id AS "externalId",

@@ -12,7 +12,7 @@ type BulkOutcome = { reference: string; updated: boolean } | { reference: string
 const nameInRequest = (errors: FieldErrors): FieldErrors =>
   Object.fromEntries(Object.entries(errors).map(([field, messages]) => [`set.${field}`, messages]))
 
-/** Returns the errors of a lead that was not changed. Throws an error that does not concern this lead alone. */
+/** Returns the errors of a lead that was not changed. Throws all other errors. */
 const describeRefusal = (error: unknown): FieldErrors => {
   if (!(error instanceof ServiceError)) throw error
   const { code, detail, fieldErrors } = error
@@ -36,8 +36,9 @@ const updateOne = async (deps: WriteLeadsDeps, item: CreateLead, reference: stri
 
 /**
  * Sets the given fields of leads, one lead after the other. Each lead has its own transaction, so a lead is
- * locked only during its own change, and other requests never wait for the whole bulk. If the request fails in
- * between, the client can repeat the request: a lead that has the values already does not change again.
+ * locked only during its own change, and other requests never wait for the whole bulk. If the request fails
+ * in between, the client can repeat the request: a lead that has the values already does not change again.
+ * Throws `invalid` if the user to assign does not exist or was removed.
  */
 export const updateLeadsInBulk = async (
   deps: WriteLeadsDeps & Dependencies,

@@ -90,8 +90,8 @@ const listPageOfAll = (count: number, descending: boolean, offset: number, limit
 
 /**
  * Returns a page of an account's leads, or the leads from a cursor on. Serves `GET /manage/leads`, and
- * `GET /leads` if the request has any of Leadwire's own parameters. Reads at most 10,000 rows of one index. The response has the matches
- * among these rows, and a cursor from which the next request continues.
+ * `GET /leads` if the request has any of Leadwire's own parameters. Reads at most 10,000 rows of one index.
+ * The response has the matches among these rows, and a cursor from which the next request continues.
  */
 export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }, request) => {
   const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place, managed } = request

@@ -11,8 +11,8 @@ const selectFirstEntry = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, e.id, e.date, e.user_id FROM ${table} e
   WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date LIMIT 1`
 
-// `item` is null if the stored JSON of the lead has another format than $3. The past entries of an erased lead
-// stay open.
+// `item` is null if the stored JSON of the lead has another format than $3. An erased lead has no `next`,
+// although its past entries stay open.
 const selectItems = statement<ItemRow>('load-managed-items')`
   SELECT CASE WHEN l.json_format = $3 THEN l.json END AS item, ${CUSTOMER.columns}, l.external_id,
     ${DUPLICATE_OF} AS duplicate_of, u.id AS user_id, u.name AS user_name,
@@ -61,8 +61,8 @@ const renderItem = (item: string, row: ItemRow): string => {
 }
 
 /**
- * Loads leads of an account as a JSON array of list items with the further fields of the management interface,
- * in the order of `numbers`.
+ * Loads leads of an account as a JSON array, in the order of `numbers`. The list items have the further
+ * fields of the management interface.
  */
 export const loadManagedItems = async (
   db: Transaction,

@@ -5,6 +5,7 @@ import type { Dependencies, Operation } from '../../operation'
 import { recordChange } from '../../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../../outbox/record-events'
 import { type ActorRow, findActor } from '../history/list-lead-history'
+import { recordChangedLead } from '../history/record-changed-lead'
 import { lockToChange } from '../history/lock-lead'
 import { listRecords, selectRecords } from '../read/lead-records'
 import { requireUnerased } from '../read/lead-rows'
@@ -77,6 +78,7 @@ const insertNote = async (
   await requireRoomForNote(tx, accountId, lead.id)
   const [row] = await insert(tx, accountId, lead.id, text, actor?.userId ?? null, actor?.tokenId ?? null)
   await replaceSearchTerms(tx, accountId, lead.number)
+  recordChangedLead(tx, accountId, lead.id)
   const json = noteJson(row!)
   const data = `${json.slice(0, -1)},"lead_reference":"${lead.reference}"}`
   recordChange(tx, { accountId, lead, type: 'note.added', at: row!.created_at, data })
@@ -117,5 +119,6 @@ export const deleteNote: Operation<'deleteNote'> = ({ database }, request) =>
     const lead = await requireUnerased(tx, lockToChange, request)
     const note = theRow(await remove(tx, accountId, lead.id, id), 'note')
     await replaceSearchTerms(tx, accountId, lead.number)
+    recordChangedLead(tx, accountId, lead.id)
     return { body: Buffer.from(`{"data":${noteJson(note)}}`) }
   })
