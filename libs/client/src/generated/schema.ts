@@ -706,6 +706,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve figures
+         * @description Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most 366 days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (`TIME_ZONE`). Counts are exact. The times are correct to about 5 %.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["retrieveFigures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/users": {
         parameters: {
             query?: never;
@@ -5016,6 +5038,63 @@ export interface components {
         };
         ReconciliationResponse: {
             data: components["schemas"]["Reconciliation"];
+        };
+        /** @description The figures of a group. Only the fields that `group_by` names are present among `day`, `referrer`, `status` and `user`. */
+        Figures: {
+            /**
+             * Format: date
+             * @example 2026-11-21
+             */
+            day?: string;
+            /** @example Website */
+            referrer?: string;
+            /** @example sold */
+            status?: string;
+            /** @description The user whom the leads are assigned to. null for unassigned leads. */
+            user?: components["schemas"]["UserName"] | null;
+            /**
+             * @description Leads that were created.
+             * @example 42
+             */
+            created: number;
+            /**
+             * @description Appointments that were booked, including those that were cancelled later.
+             * @example 12
+             */
+            appointments: number;
+            /**
+             * @description Leads that were sold, and still have the status `sold`.
+             * @example 5
+             */
+            sold: number;
+            /**
+             * @description Leads that were created, and now have the status `lost`.
+             * @example 3
+             */
+            lost: number;
+            /**
+             * @description The sum of `value` of the sold leads.
+             * @example 1250000
+             */
+            value_sold: number;
+            /**
+             * @description The median of the time from the creation of a lead to the first response. null without any response.
+             * @example 900
+             */
+            response_median_seconds: number | null;
+            /**
+             * @description Nine of ten responses came within this time. null without any response.
+             * @example 7200
+             */
+            response_p90_seconds: number | null;
+        };
+        FiguresList: {
+            data: components["schemas"]["Figures"][];
+            /**
+             * @description Whether all leads and changes are counted. false for about a second after each change, and longer after an import or a rebuild.
+             * @example true
+             */
+            is_current: boolean;
         };
         /** @description A user to whom leads can be assigned. */
         User: {
@@ -10133,6 +10212,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReconciliationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveFigures: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day. Default 29 days before `to`.
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day. Default today.
+                 * @example 2026-11-30
+                 */
+                to?: string;
+                /**
+                 * @description One or two groups, separated by a comma. Default `day`.
+                 * @example day
+                 */
+                group_by?: "day" | "referrer" | "status" | "user" | "day,referrer" | "day,status" | "day,user" | "referrer,day" | "referrer,status" | "referrer,user" | "status,day" | "status,referrer" | "status,user" | "user,day" | "user,referrer" | "user,status";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures of the groups, in the order of the groups. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FiguresList"];
                 };
             };
             400: components["responses"]["Problem400"];
