@@ -15,7 +15,9 @@ const RescheduleFields = namedPartial('RescheduleRequest', {
   notify: notify(
     'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false. If the appointment or callback is done, nothing is sent.',
   ),
-  done: Type.Boolean(describe('true marks the appointment or callback as done. false opens it again.', false)),
+  done: Type.Boolean(
+    describe('true marks the appointment or callback as done. false opens it again.', false),
+  ),
 })
 
 const CancelQuery = partial({
