@@ -543,7 +543,7 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
 test('figures show leads, appointments and sales by day and by group, without test leads', async () => {
   const user = await newUser()
   const [sold, open] = [await tenant.createLead({ user_id: user.id }), await tenant.createLead()]
-  await tenant.createLead({ test: 1 })
+  await tenant.createLead({ status: 'test' })
   await tenant.send('PATCH', `/leads/${sold.reference}`, { json: { status: 'sold', value: 120000 } })
   const entry = { notify: false, user_id: user.id, date: '01/02/2027 10:00' }
   await tenant.send('POST', `/leads/${open.reference}/appointments`, { json: entry })

@@ -330,7 +330,7 @@ test('each response has its headers', () => {
 
 test('formats are those that JSON Schema knows; others are patterns', () => {
   const formats = [...JSON.stringify(document).matchAll(/"format":"([^"]+)"/g)].map(([, format]) => format)
-  expect([...new Set(formats)].sort()).toEqual(['binary', 'date-time', 'email', 'uri', 'uuid'])
+  expect([...new Set(formats)].sort()).toEqual(['binary', 'date', 'date-time', 'email', 'uri', 'uuid'])
   const { properties } = document.components.schemas['CreateLeadRequest'] as {
     properties: Record<string, { pattern?: string; minLength?: number }>
   }
