@@ -1,5 +1,5 @@
 import type { Logger } from '@leadwire/service-kit'
-import { startAccountLoops } from '../start-account-loops'
+import { startAccountLoops } from '../../loops/start-account-loops'
 import { countLeads, type FiguresDeps, findUncounted } from './count-leads'
 
 /** Starts the loops that count the committed leads and changes of accounts. */

@@ -20,7 +20,7 @@ interface Claimed {
 
 // Claims the account whose round has been due for longest. The claim lasts for a minute. If the process dies,
 // the next round therefore starts at the earliest a minute after this round, so that at most 100 leads are
-// erased in a minute. Skips suspended accounts, which include those that are being deleted.
+// erased in a minute. Skips suspended accounts. An account that is being deleted is suspended, too.
 const claim = statement<Claimed>('claim-lead-retention')`
   UPDATE lead_retention r SET due_at = clock_timestamp() + interval '1 minute'
   WHERE account_id = (
@@ -74,8 +74,8 @@ const eraseIfOld = (deps: Deps, { accountId, statuses, months }: Claimed, refere
   })
 
 /**
- * Runs a round: reads the next leads of an account that have aged, oldest change first, and erases those that
- * the account's rule applies to. When a pass has read all aged leads, the next pass starts an hour later.
+ * Runs a round: reads the next leads of an account that have aged, oldest change first. Erases the leads to
+ * which the account's rule applies. When a pass has read all aged leads, the next pass starts an hour later.
  * Resolves with whether a round was due.
  */
 export const eraseOldLeads = async (deps: Deps): Promise<boolean> => {

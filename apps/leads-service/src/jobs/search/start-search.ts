@@ -1,5 +1,5 @@
 import type { Logger } from '@leadwire/service-kit'
-import { startAccountLoops } from '../start-account-loops'
+import { startAccountLoops } from '../../loops/start-account-loops'
 import { findBehind, type IndexDeps, indexLeads } from './index-leads'
 
 /**
