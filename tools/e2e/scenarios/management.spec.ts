@@ -335,7 +335,7 @@ test('the lead retention is counted, set, shown and ended', async () => {
   expect(await tenant.send('PUT', path, { json: rule })).toEqual(counted)
   expect(await tenant.send('GET', path)).toEqual(rule)
   expect(await refuse('PUT', path, { statuses: ['gone'], months: 0 })).toEqual(['statuses.0', 'months'])
-  expect(await refuse('PUT', path, { statuses: [] })).toEqual(['statuses', 'months'])
+  expect(await refuse('PUT', path, { statuses: [] })).toEqual(['months', 'statuses'])
   expect(await tenant.send('DELETE', path)).toBeNull()
   expect(await tenant.send('GET', path)).toBeNull()
 })

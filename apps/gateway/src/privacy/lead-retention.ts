@@ -1,12 +1,13 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
-import { describe, enumeration, integer, optional } from '@leadwire/requests'
+import { describe, integer, namedWord, optional } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { described, named, orNull, recordResponse } from '../api/schemas'
 
 const rule = {
-  statuses: Type.Array(enumeration(LEAD_STATUSES, undefined, 'lost'), {
+  statuses: Type.Array(namedWord('LeadStatus', LEAD_STATUSES), {
     minItems: 1,
+    maxItems: LEAD_STATUSES.length,
     uniqueItems: true,
     ...describe('The statuses of the leads to erase.', ['lost', 'not_interested']),
   }),

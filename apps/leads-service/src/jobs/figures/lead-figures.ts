@@ -7,8 +7,8 @@
  * - `appointments`: on the day on which an appointment was booked, even if it was cancelled later.
  *
  * The first response is the first entry in the lead's history by a user, or the lead's first note,
- * appointment or callback, whichever came first. A deleted note no longer counts. A lead with a creation time from an
- * import has no time to the first response. Days are days of the setting TIME_ZONE.
+ * appointment or callback, whichever came first. A deleted note no longer counts. A lead with a creation time
+ * from an import has no time to the first response. Days are days of the setting TIME_ZONE.
  */
 
 /** Each bucket of times is 5 % longer than the one before. Bucket 0 starts at one second. */
