@@ -16,7 +16,10 @@ export type At = ReturnType<typeof statementValues>['at']
 export type RangeFilter =
   | { table: 'leads' | 'lead_attributes'; prefix: string }
   | { table: 'lead_search'; word: SearchWord }
-  | { table: 'entries'; from: string | undefined; to: string | undefined }
+  | EntryFilter
+
+/** `from` is inclusive, `to` is not. */
+type EntryFilter = { table: 'entries'; from: string | undefined; to: string | undefined }
 
 /** Lists the filters by range: the attribute, the postcode, the date of an entry, and each word of `q`. */
 export const listRangeFilters = (asked: LeadFilters): RangeFilter[] => {
@@ -54,7 +57,7 @@ export const inRange = (
 export const IS_OPEN_ENTRY = 'e.cancelled_at IS NULL AND e.done_at IS NULL'
 
 /** Returns the condition that an entry `e` of the account in $1 is open, and in a range of dates. */
-const isDue = ({ from, to }: Extract<RangeFilter, { table: 'entries' }>, at: At): string => {
+const isDue = ({ from, to }: EntryFilter, at: At): string => {
   const conditions = ['e.account_id = $1', IS_OPEN_ENTRY]
   if (from !== undefined) conditions.push(`e.date >= ${at(from)}`)
   if (to !== undefined) conditions.push(`e.date < ${at(to)}`)
@@ -64,15 +67,11 @@ const isDue = ({ from, to }: Extract<RangeFilter, { table: 'entries' }>, at: At)
 const ENTRY_TABLES = ['appointments', 'callbacks']
 
 // OFFSET 0 makes PostgreSQL look up the lead of each entry. Otherwise PostgreSQL could read all leads of the
-// account. The past entries of an erased lead stay open.
-const selectNumbersOfEntries = (
-  table: string,
-  filter: Extract<RangeFilter, { table: 'entries' }>,
-  at: At,
-) => `
-  SELECT r.number FROM ${table} e CROSS JOIN LATERAL (
-    SELECT number FROM leads WHERE account_id = $1 AND id = e.lead_id AND erased_at IS NULL OFFSET 0
-  ) r WHERE ${isDue(filter, at)}`
+// account.
+const selectNumbersOfEntries = (table: string, filter: EntryFilter, at: At): string => `
+  SELECT r.number FROM ${table} e
+  CROSS JOIN LATERAL (SELECT number FROM leads WHERE account_id = $1 AND id = e.lead_id OFFSET 0) r
+  WHERE ${isDue(filter, at)}`
 
 const findLongest = (lists: Starts[]): Starts =>
   lists.reduce((longest, starts) => (starts[0]!.length > longest[0]!.length ? starts : longest))
@@ -92,8 +91,11 @@ export const selectNumbers = (filter: RangeFilter, at: At): string => {
 }
 
 /** Returns whether all leads that `selectNumbers` selects pass the filter. */
-export const selectsExactly = (filter: RangeFilter): boolean =>
-  filter.table !== 'lead_search' || filter.word.every((lists) => lists.length === 1)
+export const selectsExactly = (filter: RangeFilter): boolean => {
+  // The past entries of an erased lead stay open, but an erased lead does not pass.
+  if (filter.table === 'entries') return false
+  return filter.table !== 'lead_search' || filter.word.every((lists) => lists.length === 1)
+}
 
 // OFFSET 0 makes PostgreSQL check each lead separately. Otherwise PostgreSQL could read the search terms of
 // all leads of the account.
@@ -101,7 +103,7 @@ const hasTerm = (starts: Starts, at: At): string => `EXISTS (
   SELECT FROM lead_search s WHERE s.account_id = $1 AND s.number = l.number AND s.term ^@ ANY (${at(starts)}::text[]) OFFSET 0)`
 
 // OFFSET 0 makes PostgreSQL check each lead separately. Otherwise PostgreSQL could read all open entries.
-const hasEntry = (table: string, filter: Extract<RangeFilter, { table: 'entries' }>, at: At): string =>
+const hasEntry = (table: string, filter: EntryFilter, at: At): string =>
   `EXISTS (SELECT FROM ${table} e WHERE e.lead_id = l.id AND ${isDue(filter, at)} OFFSET 0)`
 
 /** Returns the condition that a lead `l` passes a filter. */
