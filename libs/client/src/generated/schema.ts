@@ -4867,6 +4867,8 @@ export interface components {
              */
             next_cursor: string | null;
         };
+        /** @enum {string} */
+        LeadStatus: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
         /** @description Leads with one of the statuses are erased when they have not changed for this number of months and have no open appointment or callback. */
         LeadRetention: {
             /**
@@ -4876,7 +4878,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+            statuses: components["schemas"]["LeadStatus"][];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
@@ -4895,7 +4897,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+            statuses: components["schemas"]["LeadStatus"][];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
@@ -4916,7 +4918,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
+            statuses: components["schemas"]["LeadStatus"][];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
