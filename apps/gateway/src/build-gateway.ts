@@ -67,12 +67,17 @@ import { createLead, createVisitorLead } from './leads/create-lead'
 import { listLeadDuplicates, markLeadDuplicate } from './leads/lead-duplicates'
 import { listLeadHistory, listLeadStatuses, retrieveLead, retrieveManagedLead } from './leads/leads'
 import { listLeads } from './leads/list-leads'
+import { listManagedLeads } from './leads/list-managed-leads'
+import { addNote, deleteNote, listNotes, updateNote } from './leads/notes'
 import { updateLead } from './leads/update-lead'
+import { updateLeadsInBulk } from './leads/update-leads-in-bulk'
+import { updateManagedLead } from './leads/update-managed-lead'
 import { createLeadBatch, upsertLead } from './leads/upsert-leads'
 import { listNotifications, retrieveNotification, retryNotification } from './notifications/notifications'
 import { serveOpenApi } from './openapi/serve-openapi'
 import { eraseLead, retrieveErasure } from './privacy/erasures'
 import { exportLead, exportPerson } from './privacy/export-lead'
+import { endLeadRetention, retrieveLeadRetention, setLeadRetention } from './privacy/lead-retention'
 import { createUserCalendar, readCalendar, revokeUserCalendar } from './scheduling/calendars'
 import {
   cancelAppointment,
@@ -80,6 +85,7 @@ import {
   rescheduleAppointment,
   rescheduleCallback,
 } from './scheduling/change-scheduled'
+import { listSchedule } from './scheduling/list-schedule'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { createIdentityProvider } from './sign-in/identity-provider'
 import { retrieveMe } from './sign-in/me'
@@ -270,18 +276,29 @@ const OPERATIONS = {
   cancelAppointment,
   rescheduleCallback,
   cancelCallback,
+  listSchedule,
   readCalendar,
+  listManagedLeads,
   createVisitorLead,
   createLeadBatch,
+  updateLeadsInBulk,
   upsertLead,
   retrieveManagedLead,
+  updateManagedLead,
   listLeadDuplicates,
   markLeadDuplicate,
   listLeadHistory,
+  listNotes,
+  addNote,
+  updateNote,
+  deleteNote,
   eraseLead,
   retrieveErasure,
   exportLead,
   exportPerson,
+  retrieveLeadRetention,
+  setLeadRetention,
+  endLeadRetention,
   retrieveAccount,
   retrieveReconciliation,
   retrieveFigures,

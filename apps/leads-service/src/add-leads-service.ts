@@ -45,7 +45,10 @@ import {
 import type { ReconcileDeps } from './jobs/reconcile/check-leads'
 import { reconcile } from './jobs/reconcile/reconcile'
 import { retrieveReconciliation } from './jobs/reconcile/unexplained'
+import { endLeadRetention, retrieveLeadRetention, setLeadRetention } from './jobs/retention/lead-retention'
 import { createLeads } from './leads/create/create-leads'
+import { updateLeadsInBulk } from './leads/create/update-leads-in-bulk'
+import { updateManagedLead } from './leads/create/update-managed-lead'
 import { upsertLead } from './leads/create/upsert-lead'
 import { writeLeadBatch } from './leads/create/write-lead-batch'
 import type { WriteLeadsDeps } from './leads/create/write-new-leads'
@@ -58,6 +61,7 @@ import { exportLeads } from './leads/list/export-leads'
 import { findLeads } from './leads/list/find-leads'
 import { findPersonLeads } from './leads/list/find-person-leads'
 import { listLeads } from './leads/list/list-leads'
+import { addNote, deleteNote, listNotes, updateNote } from './leads/notes/notes'
 import { findLeadNames } from './leads/read/find-lead-names'
 import { retrieveLeads } from './leads/read/retrieve-leads'
 import { retrieveManagedLead } from './leads/read/retrieve-managed-lead'
@@ -65,6 +69,7 @@ import type { Dependencies, Implementation, Operations } from './operation'
 import { type RetryDeps, retryRefusedEvents } from './outbox/retry-refused-events'
 import { findCalendar, listCalendarEntries } from './scheduling/calendars'
 import * as changes from './scheduling/change-entry'
+import { listSchedule } from './scheduling/list-schedule'
 import { listAppointments, listCallbacks, scheduleAppointment, scheduleCallback } from './scheduling/schedule'
 import { endSessions, listSessions, openSignInLink } from './sign-in/sessions'
 import { createSignInLink, sendSignInLinks } from './sign-in/sign-in-links'
@@ -96,8 +101,8 @@ const READ_BATCHES_AT_ONCE = 2
 const LONG_READS_AT_ONCE = 3
 const LONG_READS_OF_ACCOUNT = 2
 /**
- * The maximum number of upserts in flight. An upsert holds its connection while it waits for another upsert
- * with the same external id. Without this limit, waiting upserts could take all connections.
+ * The maximum number of upserts and of other changes of external ids in flight. Each holds its connection
+ * while it waits for another with the same external id. Without this limit, they could take all connections.
  */
 const UPSERTS_AT_ONCE = 2
 const LEAD_BATCHES_AT_ONCE = 2
@@ -159,11 +164,14 @@ export const addLeadsService = (
     ...perCalls(deps, { updateLead, listLeadHistory, retrieveErasure, findLeadNames }),
     ...perCalls(deps, { retrieveLeadMatch, retrieveManagedLead, listLeadDuplicates, markLeadDuplicate }),
     ...perCalls(deps, { scheduleAppointment, scheduleCallback, listAppointments, listCallbacks }),
-    ...perCalls(deps, { ...changes, findCalendar }),
+    ...perCalls(deps, { ...changes, listSchedule, findCalendar }),
+    ...perCalls(deps, { addNote, listNotes, updateNote, deleteNote }),
     createLeads: answerEach(createLeads(deps), draining),
     retrieveLeads: answerEach(retrieveLeads(deps, retrieves), draining),
     listLeads: answerEach(listLeads(deps, pages), draining),
     upsertLead: inTurn(upserts, perCall(deps, upsertLead)),
+    updateManagedLead: inTurn(upserts, perCall(deps, updateManagedLead)),
+    updateLeadsInBulk: inTurn(leadBatches, perCall(deps, updateLeadsInBulk)),
     findLeads: inTurn(longReads, perCall(deps, findLeads)),
     exportLeads: inTurn(longReads, perCall(deps, exportLeads)),
     findPersonLeads: inTurn(longReads, perCall(deps, findPersonLeads)),
@@ -179,6 +187,8 @@ export const addLeadsService = (
     ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
     ...perCalls(deps, { createSignInLink, sendSignInLinks, signInByEmail, openSignInLink }),
     ...perCalls(deps, { listSessions, endSessions }),
+    ...perCalls(deps, { retrieveLeadRetention, endLeadRetention }),
+    setLeadRetention: inTurn(longReads, perCall(deps, setLeadRetention)),
     createToken: perCall(deps, createToken, CreateTokenResponse),
     createUser: perCall(deps, users.createUser, CreateUserResponse),
     createUserCalendar: perCall(deps, users.createUserCalendar, CreateUserCalendarResponse),

@@ -1,4 +1,4 @@
-import { WebhooksServiceDefinition } from '@leadwire/contracts'
+import { leadJsonFormat, WebhooksServiceDefinition } from '@leadwire/contracts'
 import {
   addPoolMetrics,
   checkDatabase,
@@ -34,6 +34,7 @@ import { startFigures } from './jobs/figures/start-figures'
 import { oldImports } from './jobs/import/old-imports'
 import { reconcileInTurn } from './jobs/reconcile/reconcile'
 import { addReconciliationMetrics } from './jobs/reconcile/reconciliation-metrics'
+import { eraseOldLeads } from './jobs/retention/erase-old-leads'
 import { startSearch } from './jobs/search/start-search'
 import { createNotifyContacts } from './notifications/notify-contacts'
 import { checkOutbox } from './outbox/check-outbox'
@@ -138,6 +139,9 @@ export const startLeadsService = async ({
   const unnamedFiles = () => deleteUnnamedFiles({ ...elsewhere, signal: lifecycle.signal })
   prune('files', { batch: unnamedFiles, runsApartMs: 3_600_000 })
   const wakeErasures = loops.run('erasures', { pauseMs: 500 }, () => eraseOnce(elsewhere))
+  const { ASSETS_URL: assetsUrl } = config
+  const retention = { database, assetsUrl, jsonFormat: leadJsonFormat(assetsUrl) }
+  loops.run('lead retention', { pauseMs: 1000 }, () => eraseOldLeads(retention))
   loops.run('account deletions', { pauseMs: 1000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))
@@ -156,7 +160,7 @@ export const startLeadsService = async ({
     wakeErasures,
     duplicateWindowMs,
     timeZone,
-    assetsUrl: config.ASSETS_URL,
+    assetsUrl,
     limits: { maxQuotes, maxItems, maxEventBytes },
     quotas: {
       tokens: config.TOKENS_PER_ACCOUNT,

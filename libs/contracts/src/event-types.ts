@@ -14,6 +14,7 @@ export const LEAD_EVENT_TYPES = [
   'callback.rescheduled',
   'callback.cancelled',
   'lead.duplicate_suspected',
+  'note.added',
 ] as const
 
 /**

@@ -26,6 +26,7 @@ export {
   Image,
   Lead,
   LeadListItem,
+  ListedCustomer,
   ManagedFields,
   ManagedLead,
   Quote,

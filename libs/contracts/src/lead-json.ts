@@ -20,7 +20,6 @@ const serializerSchema = ({ type, properties }: TSchema, without: string[] = [])
 
 const serializer = (schema: TObject, without?: string[]) => fastJson(serializerSchema(schema, without))
 
-const writeCustomer = serializer(Customer)
 const writeQuote = serializer(Quote, ['items'])
 // `options` is inserted as text, because parsing it would reorder keys that look like numbers.
 const writeItem = serializer(QuoteItem, ['options'])
@@ -38,6 +37,9 @@ const quoteJson = (quote: Quote, productStyle: boolean) => {
 /** Renders the public JSON of a list item: a lead without its customer and quotes. */
 export const leadItemJson: (lead: LeadListItem) => string = serializer(LeadListItem)
 
+/** Renders the member `customer` of a lead. */
+export const customerJson: (customer: Customer) => string = serializer(Customer)
+
 /**
  * Renders the members `customer` and `quotes`, which a list item lacks, without the braces of an object.
  * Webhooks leave out `product_style`.
@@ -47,7 +49,7 @@ export const leadDetailsJson = (
   { productStyle }: { productStyle: boolean },
 ): string => {
   const written = quotes.map((quote) => quoteJson(quote, productStyle)).join(',')
-  return `"customer":${writeCustomer(customer)},"quotes":[${written}]`
+  return `"customer":${customerJson(customer)},"quotes":[${written}]`
 }
 
 export const leadJson = (lead: Lead, options: { productStyle: boolean }): string =>

@@ -75,6 +75,17 @@ export const Customer = Type.Object(
 )
 export type Customer = Static<typeof Customer>
 
+/** The customer of a lead in the list for people. */
+export const ListedCustomer = Type.Object(
+  {
+    name: Customer.properties.name,
+    email: Customer.properties.email,
+    phone: Customer.properties.phone,
+    mobile: Customer.properties.mobile,
+  },
+  { title: 'ListedCustomer' },
+)
+
 const ProductStyle = Type.Object(
   {
     sku: text({ examples: ['CAS-2'] }),

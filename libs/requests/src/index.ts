@@ -11,5 +11,11 @@ export * from './validation/cursor'
 export { addDays, countDays, findToday } from './validation/dates'
 export * from './validation/fields'
 export { FORMATS } from './validation/formats'
-export { isInstant, parseLocalInstant, readPastInstant, truncateInstant } from './validation/instants'
+export {
+  findDays,
+  isInstant,
+  parseLocalInstant,
+  readPastInstant,
+  truncateInstant,
+} from './validation/instants'
 export { describeUnknown, labelField } from './validation/messages'

@@ -1,9 +1,9 @@
-import type { Image, Lead, LeadCreated, Timestamp } from './lead-created'
+import type { Customer, Image, Lead, LeadCreated, Timestamp } from './lead-created'
 
 export interface LeadUpdated {
   type: 'lead.updated'
-  /** The lead after the change, without its customer and quotes. */
-  data: Omit<Lead, 'customer' | 'quotes'> & { changes: FieldChange[] }
+  /** The lead after the change, without its quotes. Has `customer` only if the customer was changed. */
+  data: Omit<Lead, 'customer' | 'quotes'> & { customer?: Customer; changes: FieldChange[] }
 }
 
 /** The old and the new value of a field. The values of `user` are null or have `id` and `email`. */
@@ -36,12 +36,12 @@ export interface Scheduled {
 /** The date or the user of an appointment or a callback was changed. */
 export interface EntryRescheduled {
   type: 'appointment.rescheduled' | 'callback.rescheduled'
-  data: Scheduled & { cancelled_at: null }
+  data: Scheduled & { cancelled_at: null; done_at: null }
 }
 
 export interface EntryCancelled {
   type: 'appointment.cancelled' | 'callback.cancelled'
-  data: Scheduled & { cancelled_at: Timestamp }
+  data: Scheduled & { cancelled_at: Timestamp; done_at: null }
 }
 
 /** A file was attached to a lead. Its `url` needs a bearer token. */
@@ -65,6 +65,20 @@ export interface LeadDuplicateSuspected {
   data: {
     reference: string
     suspects: { reference: string; reasons: ('email' | 'phone' | 'name_postcode')[] }[]
+  }
+}
+
+/** A note was added to a lead. `updated_at` is null, because no event reports later changes of the text. */
+export interface NoteAdded {
+  type: 'note.added'
+  data: {
+    id: number
+    text: string
+    /** The user or the token that added the note. */
+    author: { type: 'user' | 'token'; id: number; name: string } | null
+    created_at: Timestamp
+    updated_at: null
+    lead_reference: string
   }
 }
 
@@ -116,3 +130,4 @@ export type WebhookEvent =
   | EntryRescheduled
   | EntryCancelled
   | LeadDuplicateSuspected
+  | NoteAdded

@@ -36,6 +36,7 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/manage\/figures$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\/leads/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^\w+ \/manage\/leads/, ['leads', 'manage']],
+  [/^GET \/manage\/schedule$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\//, ['manage', 'manage:read']],
   [/^\w+ \/manage\//, ['manage']],
   [/^POST \/portal-sessions$/, ['portal-link']],

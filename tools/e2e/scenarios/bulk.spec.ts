@@ -163,6 +163,80 @@ test('leads are found by field, attribute, time and search term, and a cursor re
   ])
 })
 
+test('people list leads with user and next date, change every field of a lead, and change many leads at once', async () => {
+  const sam = { email: 'sam@example.com', name: 'Sam' }
+  const { id: userId } = await tenant.send('POST', '/manage/users', { json: sam })
+  const { receiver } = await tenant.listen({ events: ['lead.updated'] })
+  const first = await tenant.createLead({ name: 'first', user_id: userId })
+  const second = await tenant.createLead({ name: 'second' })
+  const entry = { user_id: userId, notify: false, date: '01/02/2020 10:00' }
+  const { id } = await tenant.send('POST', `/leads/${first.reference}/callbacks`, { json: entry })
+  const list = async (query: string) =>
+    (await tenant.client.request<{ data: Lead[] }>('GET', `/manage/leads?${query}`)).json.data
+  const [unassigned, assigned] = await list('')
+  const customer = { name: 'Ada Lovelace', email: LEAD.email, phone: LEAD.phone, mobile: null }
+  const managed = { customer, duplicate_of: null, external_id: null }
+  const user = { id: userId, ...sam }
+  const next = { kind: 'callback', id, date: '2020-02-01T10:00:00.000000Z', user_id: userId }
+  expect(unassigned).toMatchObject({ reference: second.reference, ...managed, user: null, next: null })
+  expect(assigned).toMatchObject({ reference: first.reference, ...managed, user, next })
+  const expected: [query: string, names: string[]][] = [
+    ['user_id=none', ['second']],
+    [`user_id=${userId}&status=open`, ['first']],
+    ['due=overdue', ['first']],
+    ['due=overdue&user_id=none', []],
+    ['due=week', []],
+  ]
+  for (const [query, names] of expected) expect([query, listNames(await list(query))]).toEqual([query, names])
+
+  const path = `/manage/leads/${first.reference}`
+  const patch = (json: object, headers = {}) =>
+    tenant.client.request<Upserted>('PATCH', path, { json, headers })
+  const { headers } = await tenant.client.request('GET', path)
+  const change = { last_name: 'King', mobile: '07700 900123', user_id: null, external_id: 'crm-1' }
+  const changed = await patch(change, { 'if-match': headers['etag'] })
+  expect(changed.json.data).toMatchObject({
+    external_id: 'crm-1',
+    customer: { name: 'Ada King', mobile: change.mobile, email: LEAD.email },
+  })
+  expect(await retrieveManaged(first.reference)).toEqual(changed.json.data)
+  expect((await patch({ value: 1 }, { 'if-match': headers['etag'] })).status).toBe(412)
+  const refused = await patch({ test: true, email: 'x', user_id: userId })
+  expect(Object.keys(refused.json.errors).toSorted()).toEqual(['email', 'test'])
+  const taken = { status: 422, json: { errors: { external_id: [expect.any(String)] } } }
+  const other = `/manage/leads/${second.reference}`
+  const give = (external_id: string) => tenant.client.request('PATCH', other, { json: { external_id } })
+  expect(await give('crm-1')).toMatchObject(taken)
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  const event = JSON.parse(receiver.requests[0]!.body.toString())
+  expect(event.data.customer).toEqual(changed.json.data['customer'])
+  expect(event.data.changes.map(({ field }: { field: string }) => field).toSorted()).toEqual([
+    'external_id',
+    'last_name',
+    'mobile',
+    'user',
+  ])
+
+  const bulk = (json: object) =>
+    tenant.client.request<{ data: object[]; errors: object }>('POST', '/manage/leads/bulk', { json })
+  const unknown = '00000000-0000-4000-8000-000000000000'
+  const references = [first.reference, unknown, second.reference]
+  const set = { status: 'lost', user_id: userId, attributes: { list: 'june' } }
+  expect((await bulk({ references, set })).json.data).toEqual([
+    { reference: first.reference, updated: true },
+    { reference: unknown, errors: { reference: ['There is no lead with this reference.'] } },
+    { reference: second.reference, updated: true },
+  ])
+  expect((await bulk({ references: [first.reference], set })).json.data).toEqual([
+    { reference: first.reference, updated: false },
+  ])
+  expect(listNames(await list(`user_id=${userId}&status=lost&attribute=list:june`))).toEqual([
+    'second',
+    'first',
+  ])
+  await eventually(() => expect(receiver.requests).toHaveLength(3))
+})
+
 test('a second lead of a person is suspected to be a duplicate, and is marked and unmarked', async () => {
   const events = ['lead.duplicate_suspected']
   const { receiver } = await tenant.listen({ events, filter: { status: ['sold'] } })

@@ -289,7 +289,7 @@ test('appointments and callbacks are scheduled in London time, listed, moved and
     ])
     const winter = await tenant.send<object>('POST', list, { json: { ...json, date: '24/12/2027 14:30' } })
     expect(winter).toMatchObject({ date: '2027-12-24T14:30:00.000000Z' })
-    const open = { cancelled_at: null }
+    const open = { cancelled_at: null, done_at: null }
     expect(await tenant.send('GET', list)).toEqual([
       { ...winter, ...open },
       { ...summer, ...open },
@@ -314,6 +314,48 @@ test('appointments and callbacks are scheduled in London time, listed, moved and
       })
   }
   expect(await tenant.send('GET', `/leads/${lead.reference}`)).toEqual(lead)
+})
+
+test('the schedule has the open entries of all leads by date, and a done entry leaves it until it is opened', async () => {
+  const user_id = await newUser()
+  const [first, second] = [await tenant.createLead(), await tenant.createLead({ name: 'Door' })]
+  const pick = (record: unknown, names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, (record as Record<string, unknown>)[name]]))
+  const schedule = async (lead: Lead, kind: string, date: string) => {
+    const path = `/leads/${lead.reference}/${kind}s`
+    const record = await tenant.send('POST', path, { json: { notify: false, user_id, date } })
+    const entry = {
+      kind,
+      ...record,
+      cancelled_at: null,
+      done_at: null,
+      lead: pick(lead, ['reference', 'name', 'status', 'value']),
+      customer: pick(lead['customer'], ['name', 'email', 'phone', 'mobile', 'postcode']),
+      user: { id: user_id, name: 'Sam' },
+    }
+    return { entry, path: `${path}/${record.id}` }
+  }
+  const later = await schedule(first, 'appointment', '02/07/2027 10:00')
+  const callback = await schedule(second, 'callback', '01/07/2027 10:00')
+  const appointment = await schedule(first, 'appointment', '01/07/2027 10:00')
+  const list = (query = '') => tenant.send<object[]>('GET', `/manage/schedule${query}`)
+  expect(await list()).toEqual([appointment.entry, callback.entry, later.entry])
+  expect(await list(`?user_id=${user_id}&kind=callback`)).toEqual([callback.entry])
+  const day = 'from=2027-07-01T00:00:00Z&to=2027-07-02T00:00:00Z'
+  expect(await list(`?${day}`)).toEqual([appointment.entry, callback.entry])
+
+  const { done_at } = await tenant.send('PATCH', callback.path, { json: { done: true } })
+  expect(done_at).toMatch(TIMESTAMP)
+  const done = { ...callback.entry, done_at }
+  const moved = { date: '03/07/2027 10:00' }
+  expect(await request('PATCH', callback.path, { json: moved })).toMatchObject({ status: 422 })
+  expect(await request('DELETE', callback.path)).toMatchObject({ status: 422 })
+  expect(await list()).toEqual([appointment.entry, later.entry])
+  expect(await list('?state=done')).toEqual([done])
+  const cancelled = await tenant.send<object>('DELETE', later.path)
+  expect(await list('?state=all')).toEqual([appointment.entry, done, { ...later.entry, ...cancelled }])
+  await tenant.send('PATCH', callback.path, { json: { done: false } })
+  expect(await list()).toEqual([appointment.entry, callback.entry])
 })
 
 test('a file of each format comes back byte for byte, up to 10mb, and other files are refused', async () => {

@@ -63,7 +63,7 @@ test('a user is created, changed and removed; assignments stay, and the e-mail a
   expect(await tenant.send('GET', path)).toEqual(removed)
   expect(await tenant.send('GET', '/manage/users')).toEqual([])
   const listed = await tenant.send('GET', `/leads/${reference}/callbacks`)
-  expect(listed).toEqual([{ ...callback, cancelled_at: null }])
+  expect(listed).toEqual([{ ...callback, cancelled_at: null, done_at: null }])
   expect(await refuse('PATCH', path, { name: 'Late' })).toEqual(['id'])
   expect(await refuse('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
   expect(await refuse('POST', `/leads/${reference}/appointments`, entry)).toEqual(['user_id'])
@@ -326,6 +326,62 @@ test('the account has a key and a contact, and its reconciliation finds nothing 
   expect(reconciliation).toMatchObject({ unexplained_count: 0, unexplained: [] })
 })
 
+test('the lead retention is counted, set, shown and ended', async () => {
+  const path = '/manage/lead-retention'
+  const rule = { statuses: ['lost', 'spam'], months: 24 }
+  const counted = { ...rule, matched: 0, matched_capped: false }
+  expect(await tenant.send('PUT', path, { json: { ...rule, dry_run: true } })).toEqual(counted)
+  expect(await tenant.send('GET', path)).toBeNull()
+  expect(await tenant.send('PUT', path, { json: rule })).toEqual(counted)
+  expect(await tenant.send('GET', path)).toEqual(rule)
+  expect(await refuse('PUT', path, { statuses: ['gone'], months: 0 })).toEqual(['statuses.0', 'months'])
+  expect(await refuse('PUT', path, { statuses: [] })).toEqual(['months', 'statuses'])
+  expect(await tenant.send('DELETE', path)).toBeNull()
+  expect(await tenant.send('GET', path)).toBeNull()
+})
+
+test('a note names its author, is sent to endpoints, and is found by its words until it is deleted', async () => {
+  const { receiver } = await tenant.listen({ events: ['note.added'] })
+  const lead = await tenant.createLead()
+  const path = `/manage/leads/${lead.reference}/notes`
+  type Note = Named & { text: string }
+  const { id: userId } = await tenant.newUser('sales', { name: 'Grace Hopper' })
+  const headers = { cookie: await tenant.signIn(userId), 'sec-fetch-site': 'same-origin' }
+  const json = { text: ' Called back.\r\nWants conservatory. ' }
+  const note = await tenant.send<Note>('POST', path, { token: '', headers, json })
+  const author = { type: 'user', id: userId, name: 'Grace Hopper' }
+  const text = 'Called back.\r\nWants conservatory.'
+  expect(note).toEqual({ id: note.id, text, author, created_at: timestamp, updated_at: null })
+  await eventually(() => expect(receiver.requests).toHaveLength(1))
+  expect(JSON.parse(receiver.requests[0]!.body.toString())).toEqual({
+    type: 'note.added',
+    data: { ...note, lead_reference: lead.reference },
+  })
+  const find = async (q: string) =>
+    (await tenant.send<Lead[]>('GET', `/leads?q=${q}`)).map(({ reference }) => reference)
+  await eventually(async () => expect(await find('conserv')).toEqual([lead.reference]))
+
+  const changed = await tenant.send<Note>('PATCH', `${path}/${note.id}`, { json: { text: 'Wants a porch.' } })
+  expect(changed).toEqual({ ...note, text: 'Wants a porch.', updated_at: timestamp })
+  expect(await find('conserv')).toEqual([])
+  const second = await tenant.send<Note>('POST', path, { json: { text: 'x'.repeat(10_000) } })
+  expect(second['author']).toMatchObject({ type: 'token', name: 'first' })
+  const { json: listed } = await tenant.client.request('GET', path)
+  expect(listed).toEqual({ data: [second, changed], next_cursor: null })
+  for (const invalid of [{}, { text: ' \n ' }, { text: 'x'.repeat(10_001) }, { text: 7 }]) {
+    expect(await refuse('POST', path, invalid)).toEqual(['text'])
+    expect(await refuse('PATCH', `${path}/${note.id}`, invalid)).toEqual(['text'])
+    const unknown = await tenant.client.request('PATCH', `${path}/999999999`, { json: invalid })
+    expect(unknown.status).toBe(404)
+  }
+  expect(await tenant.send('DELETE', `${path}/${note.id}`)).toEqual(changed)
+  expect(await tenant.client.request('DELETE', `${path}/${note.id}`)).toMatchObject({ status: 404 })
+  expect(await find('porch')).toEqual([])
+  expect(await tenant.send('GET', path)).toEqual([second])
+  expect(await tenant.send('GET', `/leads/${lead.reference}`)).toEqual(lead)
+  expect(receiver.requests).toHaveLength(2)
+})
+
 test('the leads of a person are found by e-mail address and telephone number, and exported with all their data', async () => {
   const { receiver } = await tenant.listen()
   receiver.answerWith({ status: 200, body: 'thank you' })
@@ -341,6 +397,7 @@ test('the leads of a person are found by e-mail address and telephone number, an
       { name: 'file', value: 'of the house', fileName: 'survey.txt' },
     ],
   })
+  const note = await tenant.send('POST', `/manage${path}/notes`, { json: { text: 'Wants oak.' } })
   await tenant.send('PATCH', path, { json: { status: 'sold' } })
   const managed = await tenant.send('GET', `/manage${path}`)
   const history = await tenant.send('GET', `/manage${path}/history`)
@@ -351,11 +408,12 @@ test('the leads of a person are found by e-mail address and telephone number, an
       history,
       appointments: [appointment],
       callbacks: [callback],
+      notes: [note],
       attachments: [attachment],
       notifications: [{ body: { user_email: 'sam@example.com' }, deliveries: [{ status: 'delivered' }] }],
       complete: true,
     })
-    expect(found.webhooks).toHaveLength(5)
+    expect(found.webhooks).toHaveLength(6)
     expect(found.webhooks).toContainEqual(
       expect.objectContaining({
         deliveries: [
@@ -427,6 +485,7 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
       { name: 'file', value: secret, fileName: `${secret}.txt` },
     ],
   })
+  await tenant.send('POST', `/manage${path}/notes`, { json: { text: secret } })
   await tenant.send('PATCH', path, { json: { status: 'sold' } })
   await eventually(() => expect(receiver.requests).toHaveLength(1))
   expect(await tenant.client.request('GET', `/manage${path}/erasure`)).toMatchObject({ status: 404 })
@@ -451,7 +510,9 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
     data: { id, created_at, referrer, value: 4200, status: 'sold', name: '', customer: { email: '' } },
   })
   const lists = ['/leads', '/manage/exports', '/manage/deliveries', '/manage/events', '/manage/audit']
-  const parts = ['', '/history', '/export', '/erasure', '/duplicates'].map((part) => `/manage${path}${part}`)
+  const parts = ['', '/history', '/export', '/erasure', '/duplicates', '/notes'].map(
+    (part) => `/manage${path}${part}`,
+  )
   for (const address of [path, `${path}/attachments`, ...lists, ...parts]) {
     const { status, text } = await tenant.client.request('GET', address)
     expect([address, status, text.includes(secret)]).toEqual([address, 200, false])
@@ -471,6 +532,7 @@ test('an erased lead keeps its figures, shows no personal data in any response, 
     await tenant.client.request('POST', `${path}/attachments`, {
       multipart: [{ name: 'name', value: 'Late' }, ...IMAGE],
     }),
+    await tenant.client.request('POST', `/manage${path}/notes`, { json: { text: 'Late' } }),
   ]
   for (const answer of refused)
     expect(answer).toMatchObject({ status: 409, json: { type: '/problems#lead-erased' } })

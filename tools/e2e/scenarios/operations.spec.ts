@@ -13,12 +13,19 @@ const DOCUMENT = 'https://leadwire.test/openapi.json'
 
 /** The audit log entry of each change under /manage. null if the change has no entry. */
 const AUDITED: Record<string, string | null> = {
-  // These changes have no entry in the audit log: the history of the lead records them.
+  // These changes of a lead have no entry in the audit log.
   createVisitorLead: null,
   createLeadBatch: null,
   upsertLead: null,
+  updateManagedLead: null,
+  updateLeadsInBulk: null,
   markLeadDuplicate: null,
+  addNote: null,
+  updateNote: null,
+  deleteNote: null,
   eraseLead: 'lead.erased',
+  setLeadRetention: 'account.updated',
+  endLeadRetention: 'account.updated',
   updateAccount: 'account.updated',
   createUser: 'user.created',
   updateUser: 'user.updated',

@@ -82,6 +82,8 @@ const listRefusals = (reference: string, userId: number): Refusal[] => {
     [`${NOWHERE}/appointments`, { json: {} }, 404],
     ['/leads/nonsense/callbacks', { json: entry }, 404],
     ['/manage/leads/batch', { json: { leads: [] } }, 422, ['leads']],
+    ['/manage/leads/bulk', { json: { references: [], set: { value: 1 } } }, 422, ['references', 'set.value']],
+    ['/manage/leads/bulk', { json: { references: ['nonsense'], set: {} } }, 422, ['references.0', 'set']],
     ['/manage/users', { json: { email: 'sam' } }, 422, ['email', 'name']],
     ['/manage/users', { json: { email: 'SAM@example.com', name: 'S' } }, 422, ['email']],
     ['/manage/tokens', { json: { name: 'T', scopes: ['leads', 'root'] } }, 422, ['scopes.1']],

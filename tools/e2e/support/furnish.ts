@@ -72,11 +72,12 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
   const entry = { notify: true, user_id: user.id, date: '01/02/2027 10:00' }
   const rows = { body: JSON.stringify({ name: 'invalid' }), headers: NDJSON }
   const endpoint = `/manage/webhook-endpoints/${endpointId}`
-  const [appointment, callback, attachment, imported, spareToken, capture, calendar, replay, portal] =
+  const [appointment, callback, attachment, note, imported, spareToken, capture, calendar, replay, portal] =
     await Promise.all([
       send('POST', `/leads/${reference}/appointments`, { json: entry }),
       send('POST', `/leads/${reference}/callbacks`, { json: entry }),
       send('POST', `/leads/${reference}/attachments`, { multipart: FILE }),
+      send('POST', `/manage/leads/${reference}/notes`, { json: { text: 'Wants oak.' } }),
       send('POST', '/manage/imports', rows),
       tenant.newToken({ name: 'Spare' }),
       publish(tenant),
@@ -87,7 +88,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
   // Waits until all background work has ended. Afterwards only requests change the account.
   await eventually(async () => {
     expect(await send('GET', `/manage/imports/${imported.id}`)).toMatchObject({ state: 'finished' })
-    expect(await send('GET', '/manage/events')).toHaveLength(4)
+    expect(await send('GET', '/manage/events')).toHaveLength(5)
   })
   const delivery = await awaitDelivered(tenant, '/manage/deliveries', 1)
   const notification = await awaitDelivered(tenant, '/manage/notifications', 4)
@@ -96,6 +97,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     ['/leads/{reference}/attachments/', attachment.id],
     ['/leads/{reference}/appointments/', appointment.id],
     ['/leads/{reference}/callbacks/', callback.id],
+    ['/manage/leads/{reference}/notes/', note.id],
     ['/manage/users/', user.id],
     ['/me/sessions/', sessionId],
     ['/manage/imports/', imported.id],
@@ -132,7 +134,16 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     createVisitorLead: { json: visitorLead },
     createLeadBatch: { json: { leads: [visitorLead, { external_id: EXTERNAL_ID, value: 2 }] } },
     upsertLead: { json: { value: 3, attributes: { visits: 4 }, quotes: visitorLead.quotes } },
+    updateLeadsInBulk: {
+      json: { references: [reference], set: { status: 'lost', attributes: { visits: 6 } } },
+    },
+    updateManagedLead: {
+      json: { last_name: 'Byron', attributes: { visits: 5 }, quotes: visitorLead.quotes },
+    },
     markLeadDuplicate: { json: { reference: null } },
+    setLeadRetention: { json: { statuses: ['lost'], months: 240 } },
+    addNote: { json: { text: 'Called back.\nWants three windows.' } },
+    updateNote: { json: { text: 'Wants four windows.' } },
     updateAccount: { json: { contact_email: 'it@example.com' } },
     createUser: { json: { email: 'kim@example.com', name: 'Kim' } },
     updateUser: { json: { name: 'Sam' } },

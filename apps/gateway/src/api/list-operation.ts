@@ -38,7 +38,7 @@ interface CursorList<Filters extends TObject> extends About {
 interface Found {
   items: Uint8Array | string
   nextBefore?: string | number | undefined
-  nextAfter?: number | undefined
+  nextAfter?: string | number | undefined
 }
 
 /**

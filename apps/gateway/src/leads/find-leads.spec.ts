@@ -196,3 +196,34 @@ test('without a parameter of ours the list is the interface’s, whatever else t
   expect(asked).toEqual([])
   expect(Object.keys(page)).not.toContain('total_capped')
 })
+
+const getManaged = (query: string) => gateway.send({ url: `/manage/leads?${query}` })
+
+test.each<[string, FindLeadsRequest['filters']]>([
+  ['', {}],
+  ['user_id=7&status=open', { assignedTo: 7, status: 'open' }],
+  ['user_id=none', { unassigned: true }],
+  ['due=overdue', { dueTo: expect.any(String) }],
+  ['due=today', { dueFrom: expect.any(String), dueTo: expect.any(String) }],
+  ['due=week', { dueFrom: expect.any(String), dueTo: expect.any(String) }],
+])('the list for people, %s', async (query, filters) => {
+  expect((await getManaged(query)).json()).toMatchObject({ data: [{}], total: 45, per_page: 20 })
+  const { filters: given, managed, sort } = asked.at(-1)!
+  expect({ ...given, managed, sort }).toEqual({ ...filters, managed: true, sort: '-created_at' })
+})
+
+test.each([
+  ['user_id=0', 'user_id'],
+  ['user_id=ada', 'user_id'],
+  ['assigned_to=7', 'assigned_to'],
+  ['due=tomorrow', 'due'],
+  ['unknown=1', 'unknown'],
+])('the list for people, %s is refused', async (query, field) => {
+  const response = await getManaged(query)
+  expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, [field]])
+})
+
+test('the list for people keeps its filters in the addresses of pages', async () => {
+  const page = (await getManaged('due=overdue&user_id=none')).json()
+  expect(page.next_page_url).toBe('https://api.example.test/manage/leads?user_id=none&due=overdue&page=2')
+})

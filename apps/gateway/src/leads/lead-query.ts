@@ -2,6 +2,7 @@ import { LEAD_STATUSES, type LeadFilters, postcodeBeginning, VISITOR_REFERRERS }
 import {
   describe,
   enumeration,
+  findDays,
   id,
   instant,
   integer,
@@ -23,12 +24,12 @@ export const LeadQuery = partial({
   created_from: instant('Only leads created at or after this time. ISO 8601 with an offset.'),
   created_to: instant('Only leads created before this time. ISO 8601 with an offset.'),
   updated_since: instant(
-    'Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.',
+    'Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.',
   ),
   assigned_to: id('Only leads assigned to the user with this ID.'),
   test: Type.Boolean(describe('true: only test leads. false: only live leads.')),
   q: text(
-    'Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.',
+    'Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.',
     'ada',
     { maxLength: 100 },
   ),
@@ -80,6 +81,24 @@ export const asksMore = (query: Record<string, unknown>): boolean =>
     return words.some((word) => WORDS.has(word)) || SPELLINGS.has(words.join(''))
   })
 
+const { assigned_to: _assigned_to, ...SHARED } = LeadQuery.properties
+
+/** The parameters of GET /manage/leads, except `page`. `user_id` replaces `assigned_to`. */
+export const ManagedLeadQuery = partial({
+  ...SHARED,
+  user_id: text(
+    'Only leads assigned to the user with this ID, or `none`: only unassigned leads.',
+    undefined,
+    { format: 'user-filter' },
+  ),
+  due: enumeration(
+    ['overdue', 'today', 'week'],
+    'Only leads with an appointment or a callback that is neither cancelled nor done, and whose date has passed (`overdue`), is today (`today`), or is in the seven days that begin with today (`week`). Days begin at midnight in the time zone of the operator.',
+  ),
+})
+
+export type ManagedLeadQuery = Static<typeof ManagedLeadQuery>
+
 const truncateIfGiven = (given: string | undefined) => given && truncateInstant(given)
 
 export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters => ({
@@ -93,4 +112,23 @@ export const leadFilters = (query: Static<typeof LeadFilterQuery>): LeadFilters 
   test: query.test,
   q: query.q,
   attribute: query.attribute,
+})
+
+const readUserFilter = (userId: string | undefined): LeadFilters => {
+  if (userId === undefined) return {}
+  return userId === 'none' ? { unassigned: true } : { assignedTo: Number(userId) }
+}
+
+const readDueFilter = (due: ManagedLeadQuery['due'], timeZone: string): LeadFilters => {
+  if (due === undefined) return {}
+  if (due === 'overdue') return { dueTo: new Date().toISOString() }
+  const { start, end } = findDays(due === 'today' ? 1 : 7, timeZone)
+  return { dueFrom: start, dueTo: end }
+}
+
+/** Returns the filters of GET /manage/leads. `timeZone` is the time zone of days. */
+export const managedLeadFilters = (query: ManagedLeadQuery, timeZone: string): LeadFilters => ({
+  ...leadFilters(query),
+  ...readUserFilter(query.user_id),
+  ...readDueFilter(query.due, timeZone),
 })

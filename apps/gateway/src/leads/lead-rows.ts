@@ -32,6 +32,24 @@ export const UpsertLead: TObject = Type.Object(fields, {
 /** The fields of an upsert, and the external id. A row without an external id creates a lead. */
 export const LeadRow: TObject = Type.Object({ external_id: external_id!, ...fields }, { title: 'LeadRow' })
 
+// The description of these fields in a new lead says that the sender of the request is the default.
+const SENDER_FIELDS = {
+  user_agent: { ...PROPERTIES.user_agent, description: "User-agent string of the visitor's browser." },
+  ip: { ...PROPERTIES.ip, description: "The visitor's IP address." },
+}
+
+const { test: _test, ...changeable } = LeadRow.properties
+
+/** The body of a change of a lead by its reference. Whether a lead is a test lead cannot be changed. */
+export const UpdateManagedLead: TObject = Type.Object(
+  { ...changeable, ...SENDER_FIELDS },
+  {
+    title: 'UpdateManagedLeadRequest',
+    description:
+      'Omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute.',
+  },
+)
+
 /** The fields of a row of an import. `created_at` preserves the original time of a migrated lead. */
 export const IMPORT_FIELDS = {
   ...PROPERTIES,
@@ -58,25 +76,41 @@ const withoutNulls = (given: object): object =>
 
 const BLANK = Object.fromEntries(REQUIRED.map((name) => [name, '']))
 
+/** The fields that a change cannot clear. */
+const LASTING = [...REQUIRED, ...(Object.keys(SENDER_FIELDS) as (keyof VisitorFields)[])]
+
 /**
  * Returns the lead of a row, or all errors and the unchecked fields. `check` must use the schema LeadRow or
- * ImportedLead.
+ * ImportedLead. If the row `changes` a lead that exists, the schema must be UpdateManagedLead.
  */
-export const readLeadRow = (check: CheckRow, visitor: Visitor, body: Body): Row => {
+export const readLeadRow = (
+  check: CheckRow,
+  visitor: Visitor,
+  body: Body,
+  { changes = false }: { changes?: boolean } = {},
+): Row => {
   const checked = check(body)
   const fields = withoutNulls(checked.errors ? checked.fields : (checked.value as object)) as VisitorFields
-  const isUpsert = fields.external_id !== undefined
+  const isUpsert = changes || fields.external_id !== undefined
   // A test token creates only test leads. In an update with a test token, `test: false` is ignored, so that
   // the update does not turn a test lead into a live lead.
   const isKept = (name: string) => name === 'test' && visitor.test && !fields.test
   const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name) && !isKept(name))
-  const missing = REQUIRED.filter(
-    (name) => fields[name] === undefined && (!isUpsert || given.includes(name)),
-  ).map((name) => [name, [`The ${labelField(name)} field is required.`]])
+  const required = changes ? LASTING : REQUIRED
+  const missing = required
+    .filter((name) => fields[name] === undefined && (!isUpsert || given.includes(name)))
+    .map((name) => [name, [`The ${labelField(name)} field is required.`]])
   if (checked.errors || missing.length > 0)
     return { errors: addErrors(checked.errors ?? {}, Object.fromEntries(missing)), fields }
   const lead = toVisitorLead(visitor, { ...BLANK, ...fields }, body)
   return { fields, lead: { ...lead, upsert: isUpsert ? { given, ifMatch: undefined } : undefined } }
+}
+
+/** Converts checked fields to a change of exactly these fields. null clears a field. */
+export const toLeadChange = (visitor: Visitor, fields: object): NewLead => {
+  const values = withoutNulls(fields) as VisitorFields
+  const lead = toVisitorLead(visitor, { ...BLANK, ...values }, { fields: {}, errors: {} })
+  return { ...lead, upsert: { given: Object.keys(fields), ifMatch: undefined } }
 }
 
 /** The maximum number of invalid fields whose errors are stored for a refused row. */

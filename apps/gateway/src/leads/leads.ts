@@ -59,14 +59,14 @@ export const retrieveManagedLead = operation({
 })
 
 const CHANGED = Object.keys(VisitorLeadBody.properties).filter(
-  (name) => !['status', 'value', 'user_id', 'external_id'].includes(name),
+  (name) => !['status', 'value', 'user_id'].includes(name),
 )
 
 const CHANGED_FIELDS = ['status', 'value', 'user', 'appointment', 'callback', 'duplicate_of', ...CHANGED]
 
 export const FieldChange = described(
   'LeadFieldChange',
-  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null.',
+  'A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id`, the `date` and `done_at`; `to` is null after a cancellation. For personal fields, `external_id`, quotes and attributes, `from` and `to` are always null.',
   {
     field: Type.Unsafe({
       ...enumeration(CHANGED_FIELDS, undefined, 'status'),

@@ -1,4 +1,10 @@
-import type { CreateLead, UpsertLeadRequest, WriteLeadBatchRequest } from '@leadwire/contracts'
+import type {
+  CreateLead,
+  UpdateLeadsInBulkRequest,
+  UpdateManagedLeadRequest,
+  UpsertLeadRequest,
+  WriteLeadBatchRequest,
+} from '@leadwire/contracts'
 import { type RunningGateway, startGateway } from '../gateway.fixture'
 
 const LEAD = {
@@ -16,6 +22,8 @@ let gateway: RunningGateway
 let asked: UpsertLeadRequest[]
 let created: CreateLead[]
 let batches: WriteLeadBatchRequest[]
+let updates: UpdateManagedLeadRequest[]
+let bulks: UpdateLeadsInBulkRequest[]
 beforeAll(async () => {
   gateway = await startGateway({
     leads: {
@@ -27,6 +35,18 @@ beforeAll(async () => {
       upsertLead: async (request) => {
         asked.push(request)
         return { body: Buffer.from('{"data":{}}'), etag: '"2-1"', created: false, replayed: false }
+      },
+      updateManagedLead: async (request) => {
+        updates.push(request)
+        return { body: Buffer.from('{"data":{}}'), etag: '"3-1"' }
+      },
+      updateLeadsInBulk: async (request) => {
+        bulks.push(request)
+        return { body: Buffer.from('{"data":[]}') }
+      },
+      retrieveLeads: async ({ leads }) => {
+        const result = { $case: 'body', value: Buffer.from('{"data":{}}') } as const
+        return { results: leads.map(() => ({ result, etag: '"2-1"' })) }
       },
     },
     imports: {
@@ -41,6 +61,8 @@ beforeEach(() => {
   asked = []
   created = []
   batches = []
+  updates = []
+  bulks = []
 })
 afterAll(() => gateway.stop())
 
@@ -120,4 +142,72 @@ test('rows of a batch keep the text of their options, and their errors', async (
   expect([readOptions(0), readOptions(2)]).toEqual(['{"b":1.50,"1":2}', '{"z":1e3}'])
   expect(rows[1]!.row).toMatchObject({ $case: 'lead', value: { upsert: { given: ['external_id'] } } })
   expect(rows[3]!.row).toEqual({ $case: 'errors', value: '{"row":["The lead must be an object."]}' })
+})
+
+const REFERENCE = '0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10'
+
+const patch = (payload: object, headers: Record<string, string> = {}) =>
+  gateway.send({ method: 'PATCH', url: `/manage/leads/${REFERENCE}`, payload, headers })
+
+test('a change names what it gives, and null clears what may be null', async () => {
+  const given = { last_name: 'King', mobile: null, user_id: null, external_id: null, value: null, quotes: [] }
+  const response = await patch({ ...given, unknown: 1 }, { 'if-match': '"2-1"' })
+  expect([response.statusCode, response.headers['etag']]).toEqual([200, '"3-1"'])
+  expect(updates[0]).toMatchObject({
+    accountId: 3,
+    reference: REFERENCE,
+    lead: {
+      lastName: 'King',
+      mobile: undefined,
+      userId: undefined,
+      externalId: undefined,
+      value: 0,
+      upsert: { given: Object.keys(given), ifMatch: { etags: ['"2-1"'] } },
+    },
+  })
+})
+
+test.each([
+  [
+    { name: null, ip: null },
+    { name: ['The name field is required.'], ip: ['The ip field is required.'] },
+  ],
+  [
+    { test: false, email: 'x' },
+    { test: [expect.stringContaining('cannot be changed')], email: expect.anything() },
+  ],
+  [{ external_id: 'x'.repeat(256) }, { external_id: [expect.stringContaining('255')] }],
+])('a change with %j is refused', async (payload, errors) => {
+  const response = await patch(payload)
+  expect([response.statusCode, response.json().errors]).toEqual([422, errors])
+  expect(updates).toEqual([])
+})
+
+const bulk = (payload: object) => gateway.send({ method: 'POST', url: '/manage/leads/bulk', payload })
+
+test('a bulk sets what it gives for each lead', async () => {
+  const set = { user_id: null, attributes: { a: ' x ', b: null } }
+  expect((await bulk({ references: [REFERENCE.toUpperCase()], set })).json()).toEqual({ data: [] })
+  expect(bulks[0]).toMatchObject({
+    accountId: 3,
+    references: [REFERENCE],
+    lead: {
+      userId: undefined,
+      attributes: '{"a":"x","b":null}',
+      upsert: { given: ['user_id', 'attributes'], ifMatch: undefined },
+    },
+  })
+})
+
+test.each([
+  [{ references: [REFERENCE], set: { status: 'won' } }, ['set.status']],
+  [{ references: [REFERENCE], set: { status: 'lost', value: 1 } }, ['set.value']],
+  [{ references: [REFERENCE], set: { attributes: { A: 1 } } }, ['set.attributes']],
+  [{ references: [REFERENCE], set: {} }, ['set']],
+  [{ references: [REFERENCE] }, ['set']],
+  [{ references: Array(101).fill(REFERENCE), set: { status: 'lost' } }, ['references']],
+])('a bulk is refused: %#', async (payload, fields) => {
+  const response = await bulk(payload)
+  expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, fields])
+  expect(bulks).toEqual([])
 })

@@ -10,7 +10,7 @@ const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are cr
 
 **Tokens.** Send \`Authorization: Bearer <token>\` with every operation, except those under Capture, Health and Assets, and except reading a calendar. A token belongs to one account and has scopes: \`leads\` (which includes \`leads:read\` and \`leads:create\`) and \`manage\` (which includes \`manage:read\`, \`webhooks\`, \`events:read\` and \`users:read\`). A token can have any subset of these scopes. During the last 14 days before a token expires, each response has the header \`Token-Expires-At\`.
 
-**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. In JSON, a boolean is true, false, 1 or 0, with or without quotes. In a form, a boolean is one of the texts \`true\`, \`false\`, \`1\` and \`0\`. A repeated form field is a list. Integers may be strings of digits. Strings are trimmed. A string without a visible character counts as null. Except for descriptions of leads, strings are one line without control characters. Unknown fields of a body are ignored, but an unknown key in an object that selects records, such as a \`filter\`, is a 422.
+**Bodies** are JSON or \`application/x-www-form-urlencoded\`, at most 1 MiB. In JSON, a boolean is true, false, 1 or 0, with or without quotes. In a form, a boolean is one of the texts \`true\`, \`false\`, \`1\` and \`0\`. A repeated form field is a list. Integers may be strings of digits. Strings are trimmed. A string without a visible character counts as null. Except for descriptions of leads and texts of notes, strings are one line without control characters. Unknown fields of a body are ignored, but an unknown key in an object that selects records, such as a \`filter\`, is a 422.
 
 **Errors** are \`application/problem+json\` (RFC 9457). With status 422, \`errors\` lists all invalid fields.
 
@@ -20,7 +20,7 @@ const DESCRIPTION = `Stores sales leads. Sends signed webhooks when leads are cr
 
 const TAGS = [
   { name: 'Leads', description: 'Create, find and update leads.' },
-  { name: 'Scheduling', description: 'Schedule, reschedule and cancel appointments and callbacks.' },
+  { name: 'Scheduling', description: 'Schedule, change, cancel and list appointments and callbacks.' },
   { name: 'Attachments', description: 'Attach files to a lead and download them.' },
   { name: 'Capture', description: 'Create leads from website forms with a publishable token.' },
   { name: 'Management', description: 'Manage visitor leads, images, users and tokens.' },

@@ -1,4 +1,5 @@
 import {
+  Customer,
   ENDPOINT_EVENT_TYPES,
   EVENT_TYPES,
   type EventType,
@@ -14,6 +15,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { described, leadReferenceSchema, named, nullableScalar, timestamp } from '../api/schemas'
 import { LeadSuspect } from '../leads/lead-duplicates'
 import { FieldChange } from '../leads/leads'
+import { Note } from '../leads/notes'
 import { Scheduled, ScheduledRecord } from '../scheduling/schedule'
 
 const HEADERS = Object.entries({
@@ -64,10 +66,11 @@ const PayloadLead = described('LeadCreatedLead', 'The lead as created. Items hav
 
 const UpdatedLead = described(
   'LeadUpdatedLead',
-  'The lead after the change, without its customer and quotes.',
+  'The lead after the change, without its quotes. `customer` is present only if the customer was changed.',
   {
     ...LeadListItem.properties,
     ...ATTRIBUTES,
+    customer: Type.Optional(Customer),
     changes: Type.Array(FieldChange, { description: 'The changed fields.' }),
   },
 )
@@ -85,6 +88,8 @@ const SuspectedLead = named('LeadDuplicateSuspectedLead', {
     description: 'Earlier leads that may be from the same person, newest first, at most 20.',
   }),
 })
+
+const AddedNote = named('NoteAddedNote', { ...Note.properties, lead_reference: leadReferenceSchema() })
 
 const ReportedEndpoint = named('ReportedEndpoint', {
   id: Type.Integer({ examples: [1] }),
@@ -149,6 +154,7 @@ const EVENTS: Record<EventType, { data: TSchema; tells?: string; when: string }>
     data: SuspectedLead,
     when: 'a new lead seems to be from the same person as earlier leads',
   },
+  'note.added': { data: AddedNote, when: 'a note was added to a lead' },
 }
 
 /**

@@ -8,6 +8,7 @@ import { createRecordRenderer } from '../api/render-record'
 import { described, named, recordResponse, timestamp } from '../api/schemas'
 import { AttemptRecord, DELIVERY_FIELDS, renderAttempt, renderDelivery } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
+import { Note } from '../leads/notes'
 import { ScheduledRecord } from '../scheduling/schedule'
 
 const { endpoint_id: _, event: __, ...notificationFields } = DELIVERY_FIELDS
@@ -25,6 +26,7 @@ const ExportedLead = described('ExportedLead', 'All stored data of a lead.', {
   history: Type.Array(LeadHistoryEntry),
   appointments: Type.Array(ScheduledRecord),
   callbacks: Type.Array(ScheduledRecord),
+  notes: Type.Array(Note),
   attachments: Type.Array(Image, { description: 'Attachments. Download each file from its `url`.' }),
   webhooks: Type.Array(
     exportedEvent(
@@ -50,6 +52,8 @@ const ExportedLead = described('ExportedLead', 'All stored data of a lead.', {
 
 /** The maximum number of responses that are read for each list. Each response has at most 100 records. */
 const MAX_RESPONSES = 10
+/** A list ends with the response in which it exceeds this size, because notes may have megabytes of text. */
+const MAX_LIST_BYTES = 8_000_000
 
 type Find = (before: number | undefined) => Promise<{ items: Uint8Array; nextBefore?: number | undefined }>
 
@@ -57,9 +61,11 @@ type Find = (before: number | undefined) => Promise<{ items: Uint8Array; nextBef
 const readList = async (find: Find) => {
   const records: string[] = []
   let before: number | undefined
-  for (let responses = 0; responses < MAX_RESPONSES; responses += 1) {
+  let bytes = 0
+  for (let responses = 0; responses < MAX_RESPONSES && bytes <= MAX_LIST_BYTES; responses += 1) {
     const { items, nextBefore } = await find(before)
     records.push(Buffer.from(items).toString().slice(1, -1))
+    bytes += items.length
     before = nextBefore
     if (before === undefined) break
   }
@@ -92,15 +98,17 @@ const exportedLead = async (
     readList((before) => clients.leads.listLeadHistory({ ...key, before }, limits)),
     readList((before) => clients.leads.listAppointments({ ...key, before }, limits)),
     readList((before) => clients.leads.listCallbacks({ ...key, before }, limits)),
+    readList((before) => clients.leads.listNotes({ ...key, before }, limits)),
     readList((before) => clients.attachments.listAttachments({ ...key, before, baseUrl }, limits)),
   ])
-  const [history, appointments, callbacks, attachments] = lists.map(({ json }) => json)
+  const [history, appointments, callbacks, notes, attachments] = lists.map(({ json }) => json)
   const events = await clients.webhooks.exportLeadEvents({ accountId, leadReference: reference }, limits)
   const fields = {
     lead: Buffer.from(body).toString().slice('{"data":'.length, -1),
     history,
     appointments,
     callbacks,
+    notes,
     attachments,
     webhooks: `[${events.webhooks.map((event) => renderEvent(event, renderDelivery)).join()}]`,
     notifications: `[${events.notifications.map((event) => renderEvent(event, renderNotification)).join()}]`,
@@ -115,7 +123,7 @@ export const exportLead = operation({
   tag: 'Privacy',
   summary: 'Export all data of a lead',
   description:
-    'Returns at most 1,000 records each of the history, appointments, callbacks and attachments. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.',
+    'Returns at most 1,000 records each of the history, appointments, callbacks, notes and attachments. A list ends earlier if it exceeds 8 MB. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.',
   answer: recordResponse(ExportedLead, 'The lead and all its records.'),
   handler: async (call) => `{"data":${await exportedLead(call, call.leadKey().reference)}}`,
 })

@@ -1,7 +1,7 @@
 import type { EntryChange, ListAppointmentsRequest } from '@leadwire/contracts'
 import { describe, parseLocalInstant, partial } from '@leadwire/requests'
-import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
+import { findRecord } from '../api/find-record'
 import { type Call, operation } from '../api/operation'
 import { LeadParams, namedPartial, recordResponse } from '../api/schemas'
 import { ScheduledRecord, ScheduleFields, SUBJECTS, type Subject } from './schedule'
@@ -13,7 +13,10 @@ const notify = (description: string) => Type.Boolean(describe(description, true)
 const RescheduleFields = namedPartial('RescheduleRequest', {
   ...movable,
   notify: notify(
-    'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false.',
+    'Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false. If the appointment or callback is done, nothing is sent.',
+  ),
+  done: Type.Boolean(
+    describe('true marks the appointment or callback as done. false opens it again.', false),
   ),
 })
 
@@ -28,21 +31,12 @@ const listEntries = (subject: Subject, { clients, limits }: Call<unknown>, asked
     ? clients.leads.listAppointments(asked, limits)
     : clients.leads.listCallbacks(asked, limits)
 
-/**
- * Checks that the entry in the path exists. Called only for a request with invalid fields, so that the
- * response for an unknown entry is 404. Lists the lead's entries with ids up to `id`, newest first. The entry
- * exists if it is the first in this list. Throws `not_found` for an unknown lead or entry.
- */
-const findEntry = async (
+/** Throws `not_found` if the lead or the entry in the path does not exist. */
+const findEntry = (
   subject: Subject,
   call: Call<unknown>,
   { id, ...lead }: { accountId: number; reference: string; id: number },
-): Promise<void> => {
-  const before = Math.min(id + 1, Number.MAX_SAFE_INTEGER)
-  const { items } = await listEntries(subject, call, { ...lead, before })
-  const [entry] = JSON.parse(Buffer.from(items).toString()) as { id: number }[]
-  if (entry?.id !== id) throw new ServiceError('not_found', 'There is nothing with this id.')
-}
+): Promise<void> => findRecord(id, (before) => listEntries(subject, call, { ...lead, before }))
 
 const describedFor = (subject: Subject) => ({
   tag: 'Scheduling',
@@ -59,14 +53,14 @@ const rescheduleOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `PATCH /leads/:reference/${subject}s/:id`,
     summary: `Reschedule ${SUBJECTS[subject]}`,
-    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled ${subject} is refused (422).`,
+    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. \`done\` sets or clears \`done_at\`, and sends no webhook. A cancelled ${subject} can't be changed (422). The date and the user of a done ${subject} can be changed only with \`"done": false\` (otherwise 422).`,
     body: RescheduleFields,
     handler: async (call) => {
       const key = { ...call.leadKey(), id: call.pathId() }
       const given = await call.valid(() => findEntry(subject, call, key))
-      const { date, user_id: userId, notify = false } = given
+      const { date, user_id: userId, notify = false, done } = given
       const instant = date === undefined ? undefined : parseLocalInstant(date, call.dependencies.timeZone)!
-      return (await change(call, { ...key, date: instant, userId, notify })).body
+      return (await change(call, { ...key, date: instant, userId, notify, done })).body
     },
   })
 
@@ -75,7 +69,7 @@ const cancelOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `DELETE /leads/:reference/${subject}s/:id`,
     summary: `Cancel ${SUBJECTS[subject]}`,
-    description: `Cancels the ${subject}, which stays in the list of the lead. Repeating the request returns the same response and sends no message.`,
+    description: `Cancels the ${subject}, which stays in the list of the lead. Repeating the request returns the same response and sends no message. A done ${subject} can't be cancelled (422).`,
     query: CancelQuery,
     handler: async (call) => {
       const key = { ...call.leadKey(), id: call.pathId() }

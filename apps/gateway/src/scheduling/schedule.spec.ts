@@ -1,4 +1,10 @@
-import type { Appointment, ListAppointmentsRequest } from '@leadwire/contracts'
+import type {
+  Appointment,
+  EntryChange,
+  ListAppointmentsRequest,
+  ListScheduleRequest,
+} from '@leadwire/contracts'
+import { encodeCursor } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { type RunningGateway, retrieveAllBut, startGateway } from '../gateway.fixture'
 
@@ -7,6 +13,8 @@ const MISSING = '00000000-0000-4000-8000-000000000000'
 
 let gateway: RunningGateway
 let asked: Appointment[]
+let changes: EntryChange[]
+let lists: ListScheduleRequest[]
 
 /** Lists the two entries of each lead, except for the missing lead. */
 const listEntries = async ({ reference, before = Number.POSITIVE_INFINITY }: ListAppointmentsRequest) => {
@@ -26,6 +34,15 @@ beforeAll(async () => {
         asked.push(callback!)
         return { body: Buffer.from('{"data":"callback"}') }
       },
+      rescheduleAppointment: async ({ change }) => {
+        changes.push(change!)
+        return { body: Buffer.from('{"data":"appointment"}') }
+      },
+      listSchedule: async (request) => {
+        lists.push(request)
+        const nextAfter = { date: '2026-03-28T09:30:00.000001Z', kind: 'callback', id: 7 }
+        return { items: Buffer.from('[]'), nextAfter: request.after ? undefined : nextAfter }
+      },
       retrieveLeads: retrieveAllBut(MISSING),
       listAppointments: listEntries,
       listCallbacks: listEntries,
@@ -34,6 +51,8 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   asked = []
+  changes = []
+  lists = []
 })
 afterAll(() => gateway.stop())
 
@@ -152,4 +171,56 @@ test.each([
 ])('notify %j is %j', async (notify, meant) => {
   await post({ notify })
   expect(asked[0]!.notify).toBe(meant)
+})
+
+test.each([
+  [{ done: true }, { done: true }],
+  [{ done: '0' }, { done: false }],
+  [{ user_id: 5 }, { userId: 5 }],
+])('the change %j of an appointment is passed on', async (payload, change) => {
+  await gateway.send({ method: 'PATCH', url: `/leads/${REFERENCE}/appointments/8`, payload })
+  expect(changes).toEqual([{ accountId: 3, reference: REFERENCE, id: 8, notify: false, ...change }])
+})
+
+const listSchedule = (query = '') => gateway.send({ url: `/manage/schedule${query}` })
+
+test('the schedule has the open entries by default, and a cursor that continues it', async () => {
+  const { data, next_cursor: cursor } = (await listSchedule()).json()
+  expect(data).toEqual([])
+  expect((await listSchedule(`?cursor=${cursor}`)).json()).toEqual({ data: [], next_cursor: null })
+  const first = { accountId: 3, state: 'open', after: undefined }
+  const after = { date: '2026-03-28T09:30:00.000001Z', kind: 'callback', id: 7 }
+  expect(lists).toEqual([first, { ...first, after }])
+})
+
+test('the filters of the schedule are passed on', async () => {
+  const times = 'from=2026-03-28T10:30:00%2B01:00&to=2026-03-29T00:00:00Z'
+  await listSchedule(`?${times}&user_id=5&kind=callback&state=all`)
+  expect(lists).toEqual([
+    {
+      accountId: 3,
+      from: '2026-03-28T09:30:00Z',
+      to: '2026-03-29T00:00:00Z',
+      userId: 5,
+      kind: 'callback',
+      state: 'all',
+      after: undefined,
+    },
+  ])
+})
+
+test.each([
+  ['from', '2026-03-28'],
+  ['to', 'tomorrow'],
+  ['user_id', '0'],
+  ['kind', 'callbacks'],
+  ['state', 'cancelled'],
+  ['cursor', 'x'],
+  ['cursor', encodeCursor(7)],
+  ['cursor', encodeCursor('2026-02-31T09:30:00.000001Z_callback_7')],
+  ['status', 'open'],
+])('the schedule refuses %s=%s', async (name, value) => {
+  const response = await listSchedule(`?${name}=${value}`)
+  expect([response.statusCode, Object.keys(response.json().errors)]).toEqual([422, [name]])
+  expect(lists).toEqual([])
 })

@@ -37,6 +37,9 @@ export const Scheduled = described('Scheduled', 'An appointment or a callback.',
 export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a callback, as it is now.', {
   ...Scheduled.properties,
   cancelled_at: nullableTimestamp('When the appointment or callback was cancelled. null until then.'),
+  done_at: nullableTimestamp(
+    'When the appointment or callback was marked as done. null until then, and after it was opened again.',
+  ),
 })
 
 export const SUBJECTS = { appointment: 'an appointment', callback: 'a callback' }

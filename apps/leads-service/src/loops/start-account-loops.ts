@@ -22,7 +22,7 @@ interface AccountWork {
 /**
  * Starts two loops. The first loop works on enqueued accounts, one batch of each account in turn. After a
  * commit, this process enqueues the accounts with new work. The second loop polls accounts every two seconds,
- * and enqueues the accounts that a crash or another process has left behind.
+ * and enqueues accounts with work that a crash or another process has left.
  */
 export const startAccountLoops = ({
   name,

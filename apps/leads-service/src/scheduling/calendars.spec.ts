@@ -19,12 +19,14 @@ test('a calendar has the next 250 of each kind, and the last 100 of 90 days', as
   const { accountId } = await newAccount(service)
   const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
   const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
-  // Inserts a callback for every two hours, from a year ago to a year from now.
+  // Another user has callbacks too, so that only an index on the user has the calendar in one range.
+  const other = await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
+  // Inserts a callback of each user for every two hours, from a year ago to a year from now.
   await service.db.query({
     text: `INSERT INTO callbacks (account_id, lead_id, user_id, date, notify, invitation_id)
-      SELECT $1, $2, $3, now() + n * interval '2 hours' + interval '1 minute', false, gen_random_uuid()
-      FROM generate_series(-4380, 4380) n`,
-    values: [accountId, lead.id, user!.id],
+      SELECT $1, $2, user_id, now() + n * interval '2 hours' + interval '1 minute', false, gen_random_uuid()
+      FROM generate_series(-4380, 4380) n, unnest($3::bigint[]) user_id`,
+    values: [accountId, lead.id, [user!.id, other.user!.id]],
   })
   const { entries } = await service.leads.listCalendarEntries({ accountId, userId: user!.id })
   const hours = entries.map(({ date }) => Math.round((Date.parse(date) - Date.now()) / 3_600_000))

@@ -18,18 +18,19 @@ interface FoundRow extends EntryRow {
   sequence: number
   now: string
   user_known: boolean
-  differs: boolean
+  /** Whether the request has another date or another user. */
+  moves: boolean
 }
 
 const find = (subject: Subject) => statement<FoundRow>(`find-${subject}`)`
   SELECT ${ENTRY_COLUMNS}, t.invitation_id, t.invited_user_id, t.sequence, clock_timestamp() AS now,
     $4::bigint IS NULL OR EXISTS (SELECT FROM users WHERE account_id = $1 AND id = $4 AND removed_at IS NULL) AS user_known,
-    t.user_id <> coalesce($4, t.user_id) OR t.date <> coalesce($5::timestamptz, t.date) AS differs
+    t.user_id <> coalesce($4, t.user_id) OR t.date <> coalesce($5::timestamptz, t.date) AS moves
   FROM ${subject}s t WHERE t.account_id = $1 AND t.lead_id = $2 AND t.id = $3`
 
 const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
   UPDATE ${subject}s AS t SET date = coalesce($3::timestamptz, date), user_id = $4, notify = $5, cancelled_at = $6,
-    changed_at = $7, invited_user_id = $8, sequence = $9
+    changed_at = $7, invited_user_id = $8, sequence = $9, done_at = $10
   WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
 
 const raiseVersion = statement('raise-version')`
@@ -59,39 +60,60 @@ interface PlannedChange {
   asked: EntryChange
   lead: LockedLead
   entry: FoundRow
-  /** Whether the entry changes. If not, the request only sends the invitation again. */
+  /** Whether the date or the user changes, or the entry is cancelled. */
   differs: boolean
+  /** Whether the entry is done after the change. */
+  isDone: boolean
+  /** Whether to send messages about the invitation. No messages are sent about a done entry. */
+  notify: boolean
   newUserId: number
   /** The sequence of the invitation after the change. */
   sequence: number
 }
 
-/** Returns whether a request changes an entry. Throws `invalid` if it reschedules a cancelled entry. */
-const findDifference = (subject: Subject, action: Action, entry: FoundRow): boolean => {
-  const isOpen = entry.cancelled_at === null
-  if (action === 'cancelled') return isOpen
-  if (!isOpen)
+/**
+ * Returns whether a request cancels an entry, or changes its date or user. Throws `invalid` if the request
+ * changes a cancelled entry, or cancels or moves a done entry. `isDone` is whether the entry is done
+ * afterwards.
+ */
+const findDifference = (subject: Subject, action: Action, entry: FoundRow, isDone: boolean): boolean => {
+  const isCancelled = entry.cancelled_at !== null
+  if (action === 'cancelled') {
+    if (isDone && !isCancelled)
+      throw ServiceError.invalid({
+        id: [`The ${subject} is done and cannot be cancelled. Set "done" to false first.`],
+      })
+    return !isCancelled
+  }
+  if (isCancelled)
     throw ServiceError.invalid({
       id: [`The ${subject} was cancelled and cannot be changed. Schedule a new ${subject}.`],
     })
-  return entry.differs
+  if (isDone && entry.moves)
+    throw ServiceError.invalid({
+      done: [
+        `The date and the user of a done ${subject} cannot change. Send "done": false to open it again.`,
+      ],
+    })
+  return entry.moves
 }
 
 /** Returns the user whose calendar has the invitation after the change. */
-const findInvited = ({ action, asked: { notify }, entry, newUserId }: PlannedChange): number | null => {
+const findInvited = ({ action, notify, entry, newUserId }: PlannedChange): number | null => {
   if (!notify) return entry.invited_user_id
   return action === 'cancelled' ? null : newUserId
 }
 
 const updateEntry = async (tx: RecordingTransaction, planned: PlannedChange): Promise<EntryRow> => {
-  const { subject, action, asked, entry, newUserId, sequence } = planned
+  const { subject, action, asked, entry, isDone, newUserId, sequence } = planned
   const { accountId, date = null } = asked
   const { id, now } = entry
   const cancelledAt = action === 'cancelled' ? now : null
-  const notify = entry.notify || asked.notify
-  const values = [accountId, id, date, newUserId, notify, cancelledAt, now, findInvited(planned), sequence]
-  const [changed] = await update(subject)(tx, ...values)
-  return changed!
+  const doneAt = isDone ? (entry.done_at ?? now) : null
+  const notify = entry.notify || planned.notify
+  const changed = [accountId, id, date, newUserId, notify, cancelledAt]
+  const [row] = await update(subject)(tx, ...changed, now, findInvited(planned), sequence, doneAt)
+  return row!
 }
 
 /**
@@ -124,12 +146,15 @@ const notifyUsers = async (
   })
 }
 
-const showEntry = ({ id, user_id, date }: EntryRow) => ({ id, user_id, date })
+const showEntry = ({ id, user_id, date, done_at }: EntryRow) => ({ id, user_id, date, done_at })
 
-/** Raises the version of the lead, and records the change in the lead's history and as an event. */
+/**
+ * Raises the version of the lead, and records the change in the lead's history. Also records an event, unless
+ * the entry was only marked as done or opened again.
+ */
 const recordEntryChange = (
   tx: RecordingTransaction,
-  { subject, action, actor, asked: { accountId }, lead, entry }: PlannedChange,
+  { subject, action, actor, asked: { accountId }, lead, entry, differs }: PlannedChange,
   changed: EntryRow,
 ): void => {
   const { now: at } = entry
@@ -138,6 +163,7 @@ const recordEntryChange = (
   const to = action === 'cancelled' ? null : showEntry(changed)
   const changes = [{ field: subject, from: showEntry(entry), to }]
   recordLeadChange(tx, { accountId, leadId: lead.id, version, actor, changes, at })
+  if (!differs) return
   const data = entryJson(changed, lead.reference)
   recordChange(tx, { accountId, lead: { ...lead, version }, type: `${subject}.${action}`, at, data })
 }
@@ -154,16 +180,20 @@ const changeEntry = async (
 ): Promise<string> => {
   const lead = await requireUnerased(tx, lockToChange, asked)
   const entry = await findEntry(tx, subject, asked, lead.id)
-  const differs = findDifference(subject, action, entry)
-  const invitesAgain = asked.notify && action !== 'cancelled'
-  if (!differs && !invitesAgain) return entryJson(entry, lead.reference)
+  const wasDone = entry.done_at !== null
+  const isDone = asked.done ?? wasDone
+  const differs = findDifference(subject, action, entry, isDone)
+  const notify = asked.notify && !isDone
+  const invitesAgain = notify && action !== 'cancelled'
+  const hasChanged = differs || isDone !== wasDone
+  if (!hasChanged && !invitesAgain) return entryJson(entry, lead.reference)
 
   const newUserId = asked.userId ?? entry.user_id
   const sequence = differs ? entry.sequence + 1 : entry.sequence
-  const planned = { subject, action, actor, asked, lead, entry, differs, newUserId, sequence }
+  const planned = { subject, action, actor, asked, lead, entry, differs, isDone, notify, newUserId, sequence }
   const changed = await updateEntry(tx, planned)
-  if (asked.notify) await notifyUsers(tx, planned, changed)
-  if (differs) recordEntryChange(tx, planned, changed)
+  if (notify) await notifyUsers(tx, planned, changed)
+  if (hasChanged) recordEntryChange(tx, planned, changed)
   return entryJson(changed, lead.reference)
 }
 
@@ -176,7 +206,10 @@ const changing =
       return { body: Buffer.from(`{"data":${data}}`) }
     })
 
-/** Changes the date or the user of an entry, or both. Throws `invalid` if the entry was cancelled. */
+/**
+ * Changes the date or the user of an entry, marks the entry as done, or opens it again. Throws `invalid` if
+ * the entry was cancelled.
+ */
 export const rescheduleAppointment = changing('appointment', 'rescheduled')
 export const rescheduleCallback = changing('callback', 'rescheduled')
 

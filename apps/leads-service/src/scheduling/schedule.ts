@@ -13,17 +13,17 @@ const SCHEDULED_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
 
 /**
  * The public columns of an appointment or a callback. The response to a request that schedules an entry omits
- * `cancelled_at`, as the lead API requires.
+ * `cancelled_at` and `done_at`, as the lead API requires.
  */
-export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at`
+export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at, t.done_at`
 
 type ScheduledRow = { id: number; user_id: number; date: string; notify: boolean; created_at: string }
 
-export type EntryRow = ScheduledRow & { cancelled_at: string | null }
+export type EntryRow = ScheduledRow & { cancelled_at: string | null; done_at: string | null }
 
 export const entryJson = (row: ScheduledRow & Partial<EntryRow>, lead_reference: string): string => {
-  const { id, user_id, date, notify, created_at, cancelled_at } = row
-  return JSON.stringify({ id, lead_reference, user_id, date, notify, created_at, cancelled_at })
+  const { id, user_id, date, notify, created_at, cancelled_at, done_at } = row
+  return JSON.stringify({ id, lead_reference, user_id, date, notify, created_at, cancelled_at, done_at })
 }
 
 /**

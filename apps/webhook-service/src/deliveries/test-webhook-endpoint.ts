@@ -47,7 +47,7 @@ const CHANGES = [{ field: 'status', from: 'open', to: 'test' }]
 
 const changedEntry = (type: EventType, cancelled_at: '{now}' | null) => ({
   type,
-  data: { ...samples['appointment.scheduled'].data, cancelled_at },
+  data: { ...samples['appointment.scheduled'].data, cancelled_at, done_at: null },
 })
 
 const SAMPLES: Record<EventType, object> = {

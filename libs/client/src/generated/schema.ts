@@ -206,7 +206,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel an appointment
-         * @description Cancels the appointment, which stays in the list of the lead. Repeating the request returns the same response and sends no message.
+         * @description Cancels the appointment, which stays in the list of the lead. Repeating the request returns the same response and sends no message. A done appointment can't be cancelled (422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -215,7 +215,7 @@ export interface paths {
         head?: never;
         /**
          * Reschedule an appointment
-         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled appointment is refused (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. A cancelled appointment can't be changed (422). The date and the user of a done appointment can be changed only with `"done": false` (otherwise 422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -234,7 +234,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel a callback
-         * @description Cancels the callback, which stays in the list of the lead. Repeating the request returns the same response and sends no message.
+         * @description Cancels the callback, which stays in the list of the lead. Repeating the request returns the same response and sends no message. A done callback can't be cancelled (422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -243,11 +243,33 @@ export interface paths {
         head?: never;
         /**
          * Reschedule a callback
-         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. Rescheduling a cancelled callback is refused (422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. A cancelled callback can't be changed (422). The date and the user of a done callback can be changed only with `"done": false` (otherwise 422).
          *
          *     Needs a token with the scope `leads`.
          */
         patch: operations["rescheduleCallback"];
+        trace?: never;
+    };
+    "/manage/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List appointments and callbacks of all leads
+         * @description Returns appointments and callbacks (entries), ordered by `date`, then `kind`, then `id`, up to 100 per response. Pass `next_cursor` as `cursor`, with the same filters, to get the next entries. Entries of erased leads are left out. A response may therefore have fewer entries, or none, and still have a `next_cursor`, which is null only at the end.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["listSchedule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/calendars/{secret}.ics": {
@@ -277,7 +299,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List leads with customer, user and next date
+         * @description Returns leads as GET /leads does, with the data that people need in a list. The filters of GET /leads have the same meaning here; `user_id` replaces `assigned_to`. Filters can be combined. A response searches at most 10,000 leads, as in GET /leads.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["listManagedLeads"];
         put?: never;
         /**
          * Create a visitor lead
@@ -308,6 +336,28 @@ export interface paths {
          *     Needs a token with the scope `leads` or `manage`.
          */
         post: operations["createLeadBatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/bulk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update up to 100 leads
+         * @description Sets the same status, user or attributes of several leads. Each changed lead sends `lead.updated`. The response lists the errors of leads that were not updated. All other leads are still updated. The leads are updated one after the other, so a request that fails may have updated some of them. Repeat such a request: leads that have the values already do not change again.
+         *
+         *     Needs a token with the scope `leads` or `manage`.
+         */
+        post: operations["updateLeadsInBulk"];
         delete?: never;
         options?: never;
         head?: never;
@@ -355,7 +405,13 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Update all fields of a lead
+         * @description Updates the fields in the request, and sends `lead.updated`. All fields of POST /manage/leads can be updated, except `test`. `"user_id": null` unassigns the lead. `{}` changes nothing. With If-Match, the update applies only if the current ETag matches; otherwise the response is 412.
+         *
+         *     Needs a token with the scope `leads` or `manage`.
+         */
+        patch: operations["updateManagedLead"];
         trace?: never;
     };
     "/manage/leads/{reference}/duplicates": {
@@ -426,6 +482,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/leads/{reference}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a lead's notes
+         * @description Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next records.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["listNotes"];
+        put?: never;
+        /**
+         * Add a note to a lead
+         * @description Adds a note and sends the event `note.added`. The version and `updated_at` of the lead do not change. `q` of GET /leads finds the lead by the words of its newest notes. A lead has at most 1,000 notes (422).
+         *
+         *     Needs a token with the scope `leads` or `manage`.
+         */
+        post: operations["addNote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/leads/{reference}/notes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a note
+         * @description Permanently deletes a note, whoever added it. Sends no event.
+         *
+         *     Needs a token with the scope `leads` or `manage`.
+         */
+        delete: operations["deleteNote"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the text of a note
+         * @description Replaces the text of a note, whoever added it, and sets `updated_at`. The author does not change. Sends no event. If the text is the same, nothing changes.
+         *
+         *     Needs a token with the scope `leads` or `manage`.
+         */
+        patch: operations["updateNote"];
+        trace?: never;
+    };
     "/manage/leads/{reference}/erase": {
         parameters: {
             query?: never;
@@ -479,7 +591,7 @@ export interface paths {
         };
         /**
          * Export all data of a lead
-         * @description Returns at most 1,000 records each of the history, appointments, callbacks and attachments. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.
+         * @description Returns at most 1,000 records each of the history, appointments, callbacks, notes and attachments. A list ends earlier if it exceeds 8 MB. Returns at most 100 webhooks and 100 notifications; each of these two lists has at most 500 deliveries and 8 MB of bodies in total. `complete` says whether anything is missing.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -509,6 +621,38 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/lead-retention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the lead retention
+         * @description Needs a token with the scope `manage:read` or `manage`.
+         */
+        get: operations["retrieveLeadRetention"];
+        /**
+         * Set the lead retention
+         * @description Erases leads that have one of the `statuses`, have not changed for `months` months, and have no open appointment or callback. At most 100 leads are erased in a minute, each as by `POST /manage/leads/:reference/erase`, with a receipt and the event `lead.erased`. An erasure cannot be undone. Send `"dry_run": true` first: such a request changes nothing, and returns how many leads the rule applies to.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        put: operations["setLeadRetention"];
+        post?: never;
+        /**
+         * End the lead retention
+         * @description Old leads are no longer erased. Erased leads stay erased.
+         *
+         *     Needs a token with the scope `manage`.
+         */
+        delete: operations["endLeadRetention"];
         options?: never;
         head?: never;
         patch?: never;
@@ -554,6 +698,28 @@ export interface paths {
          *     Needs a token with the scope `manage:read` or `manage`.
          */
         get: operations["retrieveReconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/figures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve figures
+         * @description Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most 366 days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (`TIME_ZONE`). Counts are exact. The times are correct to about 5 %.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["retrieveFigures"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1800,6 +1966,22 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "note.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "endpoint.failing": {
         parameters: {
             query?: never;
@@ -2204,13 +2386,13 @@ export interface components {
         LeadCreated: {
             data: components["schemas"]["LeadCreatedLead"];
         };
-        /** @description A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id` and the `date`; `to` is null after a cancellation. For personal fields, quotes and attributes, `from` and `to` are always null. */
+        /** @description A changed field. If `field` is `user`, `from` and `to` have the `id` and the present `email` of the user, or null for no user. The email is null if the user was removed. If `field` is `appointment` or `callback`, `from` and `to` have the `id`, the `user_id`, the `date` and `done_at`; `to` is null after a cancellation. For personal fields, `external_id`, quotes and attributes, `from` and `to` are always null. */
         LeadFieldChange: {
             /**
              * @example status
              * @enum {string}
              */
-            field: "status" | "value" | "user" | "appointment" | "callback" | "duplicate_of" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes";
+            field: "status" | "value" | "user" | "appointment" | "callback" | "duplicate_of" | "name" | "first_name" | "last_name" | "company_name" | "email" | "phone" | "mobile" | "postcode" | "referrer" | "description" | "user_agent" | "ip" | "referrer_url" | "test" | "quotes" | "attributes" | "external_id";
             /**
              * @description The previous value.
              * @example open
@@ -2222,7 +2404,7 @@ export interface components {
              */
             to: unknown;
         };
-        /** @description The lead after the change, without its customer and quotes. */
+        /** @description The lead after the change, without its quotes. `customer` is present only if the customer was changed. */
         LeadUpdatedLead: {
             /** @example 1 */
             id: number;
@@ -2331,6 +2513,7 @@ export interface components {
             attributes?: {
                 [key: string]: string | number | boolean;
             };
+            customer?: components["schemas"]["Customer"];
             /** @description The changed fields. */
             changes: components["schemas"]["LeadFieldChange"][];
         };
@@ -2496,6 +2679,12 @@ export interface components {
              * @example null
              */
             cancelled_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the appointment or callback was marked as done. null until then, and after it was opened again.
+             * @example null
+             */
+            done_at: string | null;
         };
         AppointmentRescheduled: {
             /**
@@ -2555,6 +2744,50 @@ export interface components {
              */
             type: "lead.duplicate_suspected";
             data: components["schemas"]["LeadDuplicateSuspectedLead"];
+        };
+        Actor: {
+            /**
+             * @example user
+             * @enum {string}
+             */
+            type: "user" | "token";
+            /** @example 1 */
+            id: number;
+            /** @example Grace Hopper */
+            name: string;
+        };
+        NoteAddedNote: {
+            /** @example 1 */
+            id: number;
+            /** @example Called back. Wants three bay windows in oak. */
+            text: string;
+            /** @description The user or the token that added the note, with its present name. null if neither is recorded. */
+            author: components["schemas"]["Actor"] | null;
+            /**
+             * Format: date-time
+             * @description When the note was added.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the text was last changed. null if it was never changed.
+             * @example null
+             */
+            updated_at: string | null;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+        };
+        NoteAdded: {
+            /**
+             * @example note.added
+             * @enum {string}
+             */
+            type: "note.added";
+            data: components["schemas"]["NoteAddedNote"];
         };
         ReportedEndpoint: {
             /** @example 1 */
@@ -3219,13 +3452,342 @@ export interface components {
              */
             date?: string;
             /**
-             * @description Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false.
+             * @description Whether to send the changed invitation to the assigned user, and a cancellation to a user who is no longer assigned. Default false. If the appointment or callback is done, nothing is sent.
              * @example true
              */
             notify?: boolean;
+            /**
+             * @description true marks the appointment or callback as done. false opens it again.
+             * @example false
+             */
+            done?: boolean;
         };
         ScheduledRecordResponse: {
             data: components["schemas"]["ScheduledRecord"];
+        };
+        ScheduleLead: {
+            /**
+             * Format: uuid
+             * @description Identifies the lead in API paths.
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @example New windows, front of house */
+            name: string;
+            /**
+             * @example open
+             * @enum {string}
+             */
+            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description Value of the lead in GBP.
+             * @example 0
+             */
+            value: number;
+        };
+        ScheduleCustomer: {
+            /**
+             * @description First and last name.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /** @example ada@example.com */
+            email: string;
+            /**
+             * @description Telephone number, as given.
+             * @example 020 7946 0123
+             */
+            phone: string;
+            /**
+             * @description Mobile number, as given. null if no mobile number was given.
+             * @example null
+             */
+            mobile: string | null;
+            /** @example SW1A 1AA */
+            postcode: string;
+        };
+        UserName: {
+            /** @example 1 */
+            id: number;
+            /** @example Grace Hopper */
+            name: string;
+        };
+        /** @description An appointment or a callback with its lead, customer and user. */
+        ScheduleEntry: {
+            /**
+             * @example callback
+             * @enum {string}
+             */
+            kind: "appointment" | "callback";
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            lead_reference: string;
+            /** @example 1 */
+            user_id: number;
+            /**
+             * Format: date-time
+             * @description When the appointment or callback takes place. ISO 8601, UTC.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            date: string;
+            /** @example true */
+            notify: boolean;
+            /**
+             * Format: date-time
+             * @description When the appointment or callback was scheduled.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the appointment or callback was cancelled. null until then.
+             * @example null
+             */
+            cancelled_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the appointment or callback was marked as done. null until then, and after it was opened again.
+             * @example null
+             */
+            done_at: string | null;
+            lead: components["schemas"]["ScheduleLead"];
+            customer: components["schemas"]["ScheduleCustomer"];
+            user: components["schemas"]["UserName"];
+        };
+        ScheduleEntryCursorPage: {
+            data: components["schemas"]["ScheduleEntry"][];
+            /**
+             * @description Pass this value as `cursor` to get the next records. null at the end.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        ListedCustomer: {
+            /**
+             * @description First and last name.
+             * @example Ada Lovelace
+             */
+            name: string;
+            /** @example ada@example.com */
+            email: string;
+            /**
+             * @description Telephone number, as given.
+             * @example 020 7946 0123
+             */
+            phone: string;
+            /**
+             * @description Mobile number, as given. null if no mobile number was given.
+             * @example null
+             */
+            mobile: string | null;
+        };
+        AssignedUser: {
+            /** @example 1 */
+            id: number;
+            /**
+             * @description The present name of the user.
+             * @example Grace Hopper
+             */
+            name: string;
+            /**
+             * @description Email address. null if the user was removed.
+             * @example grace@example.com
+             */
+            email: string | null;
+        };
+        NextEntry: {
+            /**
+             * @example appointment
+             * @enum {string}
+             */
+            kind: "appointment" | "callback";
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: date-time
+             * @description The time of the appointment or callback.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            date: string;
+            /** @example 1 */
+            user_id: number;
+        };
+        /** @description A lead in the list for people. */
+        ManagedLeadListItem: {
+            /** @example 1 */
+            id: number;
+            /**
+             * Format: uuid
+             * @description Identifies the lead in API paths.
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /** @example New windows, front of house */
+            name: string;
+            /**
+             * @description Value of the lead in GBP.
+             * @example 0
+             */
+            value: number;
+            /**
+             * @description Description of the lead. null if no description was given.
+             * @example null
+             */
+            description: string | null;
+            /** @example SW1A 1AA */
+            postcode: string;
+            /**
+             * @description User-agent string of the visitor's browser.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent: string;
+            /**
+             * @description The visitor's IP address.
+             * @example 203.0.113.7
+             */
+            ip: string;
+            /**
+             * @example Website
+             * @enum {string}
+             */
+            referrer: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description URL of the page that the visitor came from.
+             * @example null
+             */
+            referrer_url: string | null;
+            /**
+             * @description Class of the device, detected from the user agent. `unknown` if detection fails.
+             * @example desktop
+             */
+            device_type: string;
+            /**
+             * @description Name of the device, detected from the user agent. `unknown` if detection fails.
+             * @example unknown
+             */
+            device_name: string;
+            /**
+             * @description Browser, detected from the user agent. `unknown` if detection fails.
+             * @example Firefox
+             */
+            browser: string;
+            /**
+             * @description Version of the browser, detected from the user agent. `unknown` if detection fails.
+             * @example 145.0
+             */
+            browser_version: string;
+            /**
+             * @description Operating system, detected from the user agent. `unknown` if detection fails.
+             * @example Linux
+             */
+            os: string;
+            /**
+             * @description Version of the operating system, detected from the user agent. `unknown` if detection fails.
+             * @example unknown
+             */
+            os_version: string;
+            /**
+             * @example open
+             * @enum {string}
+             */
+            status: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @example quote */
+            type: string;
+            /**
+             * @description 1 if the lead was written as a test lead (`test: true` or a test token) or has the status `test`, otherwise 0.
+             * @example 0
+             * @enum {integer}
+             */
+            test: 0 | 1;
+            /**
+             * Format: date-time
+             * @description When the lead was created.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the lead was last updated.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+            customer: components["schemas"]["ListedCustomer"];
+            /** @description The assigned user. null if the lead is unassigned. */
+            user: components["schemas"]["AssignedUser"] | null;
+            /** @description The earliest appointment or callback that is neither cancelled nor done, also if its date has passed. null if there is none. */
+            next: components["schemas"]["NextEntry"] | null;
+            /**
+             * Format: uuid
+             * @description Reference of the lead that this lead duplicates. null if this lead is not marked as a duplicate, or if the original was erased.
+             * @example null
+             */
+            duplicate_of: string | null;
+            /**
+             * @description Your own ID for the lead, unique in the account.
+             * @example null
+             */
+            external_id: string | null;
+        };
+        /** @description With `cursor`, the response has only `data` and `next_cursor`. Without `cursor`, the response has all paging fields, such as `current_page` and `total`. */
+        ManagedLeadListItemPage: {
+            /** @example 1 */
+            current_page?: number;
+            data: components["schemas"]["ManagedLeadListItem"][];
+            /**
+             * Format: uri
+             * @example https://api.example.com/manage/leads?page=1
+             */
+            first_page_url?: string;
+            /**
+             * @description Position, in the whole list, of the first row of this page. null on an empty page.
+             * @example 1
+             */
+            from?: number | null;
+            /** @example 3 */
+            last_page?: number;
+            /**
+             * Format: uri
+             * @example https://api.example.com/manage/leads?page=3
+             */
+            last_page_url?: string;
+            /**
+             * @description URL of the next page. null on the last page, and on pages past the end.
+             * @example https://api.example.com/manage/leads?page=2
+             */
+            next_page_url?: string | null;
+            /**
+             * Format: uri
+             * @example https://api.example.com/manage/leads
+             */
+            path?: string;
+            /** @example 20 */
+            per_page?: number;
+            /**
+             * @description URL of the previous page. null on the first page.
+             * @example null
+             */
+            prev_page_url?: string | null;
+            /**
+             * @description Position, in the whole list, of the last row of this page. null on an empty page.
+             * @example 20
+             */
+            to?: number | null;
+            /**
+             * @description Number of records on all pages. If `total_capped` is true, more records may exist.
+             * @example 42
+             */
+            total?: number;
+            /** @description Whether more than `total` records may exist. */
+            total_capped?: boolean;
+            /**
+             * @description Pass this value as `cursor` to get the next records. null at the end.
+             * @example null
+             */
+            next_cursor?: string | null;
         };
         ProductRequest: {
             /** @example Window */
@@ -3547,6 +4109,57 @@ export interface components {
         LeadBatchResponse: {
             data: components["schemas"]["LeadBatchOutcome"][];
         };
+        LeadBulkChange: {
+            /**
+             * @description The new status.
+             * @example lost
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @description The ID of the user to assign. null unassigns the leads. */
+            user_id?: number | null;
+            /** @description Attributes to set. Each is merged with the stored attributes; null removes an attribute. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        UpdateLeadsInBulkRequest: {
+            /**
+             * @description The references of the leads. A repeated reference has a result each time.
+             * @example [
+             *       "0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10"
+             *     ]
+             */
+            references: string[];
+            set: components["schemas"]["LeadBulkChange"];
+        };
+        /** @description Has either `updated` or `errors`. */
+        LeadBulkOutcome: {
+            /**
+             * Format: uuid
+             * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+             */
+            reference: string;
+            /**
+             * @description Whether the lead has changed. false if it had the values already.
+             * @example true
+             */
+            updated?: boolean;
+            /**
+             * @description Error messages of each invalid field, as in the `errors` of a problem.
+             * @example {
+             *       "reference": [
+             *         "There is no lead with this reference."
+             *       ]
+             *     }
+             */
+            errors?: {
+                [key: string]: string[];
+            };
+        };
+        UpdateLeadsInBulkResponse: {
+            data: components["schemas"]["LeadBulkOutcome"][];
+        };
         /** @description A new lead needs the required fields of POST /manage/leads. If the lead exists, omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute. */
         UpsertLeadRequest: {
             /**
@@ -3772,6 +4385,94 @@ export interface components {
         ManagedLeadResponse: {
             data: components["schemas"]["ManagedLead"];
         };
+        /** @description Omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute. */
+        UpdateManagedLeadRequest: {
+            /** @description Your own ID for the lead, unique in the account. */
+            external_id?: string | null;
+            /**
+             * @description Name of the lead.
+             * @example New windows, front of house
+             */
+            name?: string;
+            /**
+             * @description Customer's first name.
+             * @example Ada
+             */
+            first_name?: string;
+            /**
+             * @description Customer's last name.
+             * @example Lovelace
+             */
+            last_name?: string;
+            /**
+             * @description Customer's company.
+             * @example Analytical Engines Ltd
+             */
+            company_name?: string | null;
+            /**
+             * Format: email
+             * @description Customer's email address.
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description Customer's telephone number, stored as given.
+             * @example 020 7946 0123
+             */
+            phone?: string;
+            /**
+             * @description Customer's mobile number, stored as given.
+             * @example 07700 900123
+             */
+            mobile?: string | null;
+            /**
+             * @description UK postcode of the lead. Case and spaces do not matter. Stored in the form `SW1A 1AA`.
+             * @example SW1A 1AA
+             */
+            postcode?: string;
+            /**
+             * @description Where the lead came from.
+             * @example Direct
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Status of the lead.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /** @description The ID of the user to assign the lead to. */
+            user_id?: number | null;
+            /**
+             * @description Value of the lead in GBP.
+             * @example 4500
+             */
+            value?: number | null;
+            /**
+             * @description Description of the lead. May have several lines.
+             * @example Would like to be called after six.
+             */
+            description?: string | null;
+            /**
+             * @description User-agent string of the visitor's browser.
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0
+             */
+            user_agent?: string;
+            /**
+             * @description The visitor's IP address.
+             * @example 203.0.113.7
+             */
+            ip?: string;
+            /** @example https://search.example/?q=windows */
+            referrer_url?: string | null;
+            /** @description Quotes of the lead: at most 20, unless the operator has set another limit. */
+            quotes?: components["schemas"]["QuoteRequest"][] | null;
+            /** @description Further data about the lead, such as `utm_source`, `gclid` or `landing_page`. At most 30 attributes. A value is a string of up to 1 KiB, a number or a boolean. A key has at most 40 lower-case letters, digits and underscores, and starts with a letter. */
+            attributes?: {
+                [key: string]: string | number | boolean | null;
+            } | null;
+        };
         LeadSuspectList: {
             data: components["schemas"]["LeadSuspect"][];
         };
@@ -3782,17 +4483,6 @@ export interface components {
              * @example null
              */
             reference: string | null;
-        };
-        Actor: {
-            /**
-             * @example user
-             * @enum {string}
-             */
-            type: "user" | "token";
-            /** @example 1 */
-            id: number;
-            /** @example Grace Hopper */
-            name: string;
         };
         TokenName: {
             /** @example 1 */
@@ -3837,6 +4527,45 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /** @description A note on a lead, such as the result of a call. */
+        Note: {
+            /** @example 1 */
+            id: number;
+            /** @example Called back. Wants three bay windows in oak. */
+            text: string;
+            /** @description The user or the token that added the note, with its present name. null if neither is recorded. */
+            author: components["schemas"]["Actor"] | null;
+            /**
+             * Format: date-time
+             * @description When the note was added.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the text was last changed. null if it was never changed.
+             * @example null
+             */
+            updated_at: string | null;
+        };
+        NoteCursorPage: {
+            data: components["schemas"]["Note"][];
+            /**
+             * @description Pass this value as `cursor` to get the next records. null at the end.
+             * @example null
+             */
+            next_cursor: string | null;
+        };
+        NoteRequest: {
+            /**
+             * @description Text of the note. May have several lines.
+             * @example Called back. Wants three bay windows in oak.
+             */
+            text: string;
+        };
+        NoteResponse: {
+            data: components["schemas"]["Note"];
         };
         ErasedPlace: {
             /**
@@ -3986,7 +4715,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -4116,6 +4845,7 @@ export interface components {
             history: components["schemas"]["LeadHistoryEntry"][];
             appointments: components["schemas"]["ScheduledRecord"][];
             callbacks: components["schemas"]["ScheduledRecord"][];
+            notes: components["schemas"]["Note"][];
             /** @description Attachments. Download each file from its `url`. */
             attachments: components["schemas"]["Image"][];
             webhooks: components["schemas"]["ExportedWebhook"][];
@@ -4136,6 +4866,77 @@ export interface components {
              * @example null
              */
             next_cursor: string | null;
+        };
+        /** @enum {string} */
+        LeadStatus: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+        /** @description Leads with one of the statuses are erased when they have not changed for this number of months and have no open appointment or callback. */
+        LeadRetention: {
+            /**
+             * @description The statuses of the leads to erase.
+             * @example [
+             *       "lost",
+             *       "not_interested"
+             *     ]
+             */
+            statuses: components["schemas"]["LeadStatus"][];
+            /**
+             * @description The number of months without a change after which a lead is erased.
+             * @example 24
+             */
+            months: number;
+        };
+        LeadRetentionResponse: {
+            /** @description null if no rule is set. Leads are then kept until they are erased one by one. */
+            data: components["schemas"]["LeadRetention"] | null;
+        };
+        LeadRetentionRequest: {
+            /**
+             * @description The statuses of the leads to erase.
+             * @example [
+             *       "lost",
+             *       "not_interested"
+             *     ]
+             */
+            statuses: components["schemas"]["LeadStatus"][];
+            /**
+             * @description The number of months without a change after which a lead is erased.
+             * @example 24
+             */
+            months: number;
+            /**
+             * @description Whether to only count the leads. Default false.
+             * @example true
+             */
+            dry_run?: boolean;
+        };
+        /** @description A rule, and the leads that it applies to now. */
+        LeadRetentionCount: {
+            /**
+             * @description The statuses of the leads to erase.
+             * @example [
+             *       "lost",
+             *       "not_interested"
+             *     ]
+             */
+            statuses: components["schemas"]["LeadStatus"][];
+            /**
+             * @description The number of months without a change after which a lead is erased.
+             * @example 24
+             */
+            months: number;
+            /**
+             * @description Number of leads that the rule applies to now.
+             * @example 12
+             */
+            matched: number;
+            /**
+             * @description Whether more leads may match, because only the 100,000 oldest leads were read.
+             * @example false
+             */
+            matched_capped: boolean;
+        };
+        LeadRetentionCountResponse: {
+            data: components["schemas"]["LeadRetentionCount"];
         };
         /** @description The account that the token belongs to. */
         Account: {
@@ -4239,6 +5040,63 @@ export interface components {
         };
         ReconciliationResponse: {
             data: components["schemas"]["Reconciliation"];
+        };
+        /** @description The figures of a group. Only the fields that `group_by` names are present among `day`, `referrer`, `status` and `user`. */
+        Figures: {
+            /**
+             * Format: date
+             * @example 2026-11-21
+             */
+            day?: string;
+            /** @example Website */
+            referrer?: string;
+            /** @example sold */
+            status?: string;
+            /** @description The user whom the leads are assigned to. null for unassigned leads. */
+            user?: components["schemas"]["UserName"] | null;
+            /**
+             * @description Leads that were created.
+             * @example 42
+             */
+            created: number;
+            /**
+             * @description Appointments that were booked, including those that were cancelled later.
+             * @example 12
+             */
+            appointments: number;
+            /**
+             * @description Leads that were sold, and still have the status `sold`.
+             * @example 5
+             */
+            sold: number;
+            /**
+             * @description Leads that were created, and now have the status `lost`.
+             * @example 3
+             */
+            lost: number;
+            /**
+             * @description The sum of `value` of the sold leads.
+             * @example 1250000
+             */
+            value_sold: number;
+            /**
+             * @description The median of the time from the creation of a lead to the first response. null without any response.
+             * @example 900
+             */
+            response_median_seconds: number | null;
+            /**
+             * @description Nine of ten responses came within this time. null without any response.
+             * @example 7200
+             */
+            response_p90_seconds: number | null;
+        };
+        FiguresList: {
+            data: components["schemas"]["Figures"][];
+            /**
+             * @description Whether all leads and changes are counted. false for about a second after each change, and longer after an import or a rebuild.
+             * @example true
+             */
+            is_current: boolean;
         };
         /** @description A user to whom leads can be assigned. */
         User: {
@@ -4380,12 +5238,6 @@ export interface components {
         };
         UserCalendarResponse: {
             data: components["schemas"]["UserCalendar"];
-        };
-        UserName: {
-            /** @example 1 */
-            id: number;
-            /** @example Grace Hopper */
-            name: string;
         };
         /** @description The record of a bearer token. The token itself is shown only when it is created. */
         Token: {
@@ -4768,7 +5620,7 @@ export interface components {
             data: components["schemas"]["MySession"][];
         };
         /** @enum {string} */
-        EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+        EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
         /** @enum {string} */
         WebhookInclude: "attributes";
         WebhookEndpointFilter: {
@@ -5252,7 +6104,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Reference of a lead to check against the endpoint's filter. The sample is sent whether or not the lead passes.
@@ -5286,7 +6138,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -5555,7 +6407,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -5694,7 +6546,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -5769,7 +6621,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected";
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -6736,6 +7588,26 @@ export interface components {
             patch?: never;
             trace?: never;
         };
+        NoteAdded: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Note Added
+             * @description Sent when a note was added to a lead. Goes to each webhook endpoint that subscribes to `note.added`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["noteAdded"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
         EndpointFailing: {
             parameters: {
                 query?: never;
@@ -6859,7 +7731,7 @@ export interface operations {
                  */
                 created_to?: string;
                 /**
-                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.
+                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.
                  * @example 2026-11-21T09:30:00Z
                  */
                 updated_since?: string;
@@ -6868,7 +7740,7 @@ export interface operations {
                 /** @description true: only test leads. false: only live leads. */
                 test?: boolean;
                 /**
-                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.
+                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.
                  * @example ada
                  */
                 q?: string;
@@ -7655,7 +8527,8 @@ export interface operations {
                  * @example {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
-                 *       "notify": true
+                 *       "notify": true,
+                 *       "done": false
                  *     }
                  */
                 "application/json": components["schemas"]["RescheduleRequest"];
@@ -7663,7 +8536,8 @@ export interface operations {
                  * @example {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
-                 *       "notify": true
+                 *       "notify": true,
+                 *       "done": false
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
@@ -7781,7 +8655,8 @@ export interface operations {
                  * @example {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
-                 *       "notify": true
+                 *       "notify": true,
+                 *       "done": false
                  *     }
                  */
                 "application/json": components["schemas"]["RescheduleRequest"];
@@ -7789,7 +8664,8 @@ export interface operations {
                  * @example {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
-                 *       "notify": true
+                 *       "notify": true,
+                 *       "done": false
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
@@ -7821,6 +8697,64 @@ export interface operations {
             409: components["responses"]["Problem409"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listSchedule: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries at or after this time. ISO 8601 with an offset.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                from?: string;
+                /**
+                 * @description Only entries before this time. ISO 8601 with an offset.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                to?: string;
+                /** @description Only entries that are assigned to the user with this ID. */
+                user_id?: number;
+                /** @description Only appointments, or only callbacks. Default both. */
+                kind?: "appointment" | "callback";
+                /**
+                 * @description `open`: only entries that are neither done nor cancelled. `done`: only done entries. `all`: all entries, including cancelled ones. Default `open`.
+                 * @example open
+                 */
+                state?: "open" | "done" | "all";
+                /** @description The `next_cursor` of the previous response. Omit it for the earliest entries. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The earliest entries, or the entries after the cursor. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleEntryCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -7872,6 +8806,122 @@ export interface operations {
             };
             400: components["responses"]["Problem400"];
             404: components["responses"]["Problem404"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listManagedLeads: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Number of the page. An invalid page number counts as 1.
+                 * @example 1
+                 */
+                page?: number;
+                /**
+                 * @description Maximum number of leads in a page, or in a response with `cursor`. Default 20.
+                 * @example 50
+                 */
+                per_page?: number;
+                /**
+                 * @description Only leads with this status.
+                 * @example open
+                 */
+                status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+                /**
+                 * @description Only leads with this referrer.
+                 * @example Website
+                 */
+                referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+                /**
+                 * @description Only leads whose postcode starts with this text.
+                 * @example SW1A
+                 */
+                postcode?: string;
+                /**
+                 * @description Only leads created at or after this time. ISO 8601 with an offset.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                created_from?: string;
+                /**
+                 * @description Only leads created before this time. ISO 8601 with an offset.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                created_to?: string;
+                /**
+                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.
+                 * @example 2026-11-21T09:30:00Z
+                 */
+                updated_since?: string;
+                /** @description true: only test leads. false: only live leads. */
+                test?: boolean;
+                /**
+                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.
+                 * @example ada
+                 */
+                q?: string;
+                /**
+                 * @description Only leads with this attribute: the key, a colon, and the value as shown in responses.
+                 * @example utm_source:newsletter
+                 */
+                attribute?: string;
+                /** @description Sort order. A minus sign means newest first. Default `-created_at`, but `updated_at` if the query has `updated_since`. */
+                sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
+                /** @description Selects reading by cursor instead of by page. Send an empty `cursor` to get the first leads, and then each `next_cursor` to get the next leads. */
+                cursor?: string;
+                /** @description Only leads assigned to the user with this ID, or `none`: only unassigned leads. */
+                user_id?: string;
+                /** @description Only leads with an appointment or a callback that is neither cancelled nor done, and whose date has passed (`overdue`), is today (`today`), or is in the seven days that begin with today (`week`). Days begin at midnight in the time zone of the operator. */
+                due?: "overdue" | "today" | "week";
+            };
+            header?: {
+                /**
+                 * @description ETags of stored responses. If the current ETag is in this list, the response is 304 without a body.
+                 * @example "3-264574550"
+                 */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of leads, or with `cursor` the next leads. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The version of the resource. It changes whenever the response would change. */
+                    ETag?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedLeadListItemPage"];
+                };
+            };
+            /** @description The current ETag is in If-None-Match. The response has no body. */
+            304: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description The version of the resource. It changes whenever the response would change. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -8043,6 +9093,56 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    updateLeadsInBulk: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "references": [
+                 *         "0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateLeadsInBulkRequest"];
+            };
+        };
+        responses: {
+            /** @description The outcome of each lead, in the order of the request. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateLeadsInBulkResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     upsertLead: {
         parameters: {
             query?: never;
@@ -8205,6 +9305,105 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    updateManagedLead: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description ETags of the lead, or `*` for any ETag. The change applies only if the current ETag is in this list. Otherwise the response is 412.
+                 * @example "3-264574550"
+                 */
+                "If-Match"?: string;
+            };
+            path: {
+                /**
+                 * @description The reference of the lead.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "New windows, front of house",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Direct",
+                 *       "status": "open",
+                 *       "value": 4500,
+                 *       "description": "Would like to be called after six.",
+                 *       "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+                 *       "ip": "203.0.113.7",
+                 *       "referrer_url": "https://search.example/?q=windows"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateManagedLeadRequest"];
+                /**
+                 * @example {
+                 *       "name": "New windows, front of house",
+                 *       "first_name": "Ada",
+                 *       "last_name": "Lovelace",
+                 *       "company_name": "Analytical Engines Ltd",
+                 *       "email": "ada@example.com",
+                 *       "phone": "020 7946 0123",
+                 *       "mobile": "07700 900123",
+                 *       "postcode": "SW1A 1AA",
+                 *       "referrer": "Direct",
+                 *       "status": "open",
+                 *       "value": 4500,
+                 *       "description": "Would like to be called after six.",
+                 *       "user_agent": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
+                 *       "ip": "203.0.113.7",
+                 *       "referrer_url": "https://search.example/?q=windows"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["UpdateManagedLeadRequest"];
+            };
+        };
+        responses: {
+            /** @description The updated lead. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The version of the resource. It changes whenever the response would change. */
+                    ETag?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedLeadResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     listLeadDuplicates: {
         parameters: {
             query?: never;
@@ -8351,6 +9550,235 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listNotes: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous response. Omit it for the newest records. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The reference of the lead.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest records, or the records after the cursor. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteCursorPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    addNote: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your choice that makes a request safe to repeat. Within 24 hours, the same request with the same key returns the saved response with `Idempotency-Replayed: true` and has no further effect. A different request with the same key is a 422. If the first request is still in flight, the response is a 409 with Retry-After. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The reference of the lead.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Called back. Wants three bay windows in oak."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NoteRequest"];
+                /**
+                 * @example {
+                 *       "text": "Called back. Wants three bay windows in oak."
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["NoteRequest"];
+            };
+        };
+        responses: {
+            /** @description The added note. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description Present if this is the saved response of an earlier request with the same Idempotency-Key. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The reference of the lead.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The ID of the note.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deleted note. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    updateNote: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The reference of the lead.
+                 * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
+                 */
+                reference: string;
+                /**
+                 * @description The ID of the note.
+                 * @example 1
+                 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "Called back. Wants three bay windows in oak."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NoteRequest"];
+                /**
+                 * @example {
+                 *       "text": "Called back. Wants three bay windows in oak."
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["NoteRequest"];
+            };
+        };
+        responses: {
+            /** @description The changed note. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
@@ -8536,6 +9964,142 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    retrieveLeadRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule by which old leads are erased. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadRetentionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    setLeadRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "statuses": [
+                 *         "lost",
+                 *         "not_interested"
+                 *       ],
+                 *       "months": 24,
+                 *       "dry_run": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["LeadRetentionRequest"];
+                /**
+                 * @example {
+                 *       "statuses": [
+                 *         "lost",
+                 *         "not_interested"
+                 *       ],
+                 *       "months": 24,
+                 *       "dry_run": true
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": components["schemas"]["LeadRetentionRequest"];
+            };
+        };
+        responses: {
+            /** @description The rule, and the number of leads that it applies to now. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadRetentionCountResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    endLeadRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rule by which old leads are erased. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LeadRetentionResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     retrieveAccount: {
         parameters: {
             query?: never;
@@ -8650,6 +10214,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReconciliationResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    retrieveFigures: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day. Default 29 days before `to`.
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description The last day. Default today.
+                 * @example 2026-11-30
+                 */
+                to?: string;
+                /**
+                 * @description One or two groups, separated by a comma. Default `day`.
+                 * @example day
+                 */
+                group_by?: "day" | "referrer" | "status" | "user" | "day,referrer" | "day,status" | "day,user" | "referrer,day" | "referrer,status" | "referrer,user" | "status,day" | "status,referrer" | "status,user" | "user,day" | "user,referrer" | "user,status";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures of the groups, in the order of the groups. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FiguresList"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -10359,7 +11975,7 @@ export interface operations {
                  * @description Only deliveries of this event type.
                  * @example lead.created
                  */
-                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
                  * @description Only deliveries whose last attempt failed with this error.
                  * @example timeout
@@ -10766,7 +12382,7 @@ export interface operations {
                  */
                 created_to?: string;
                 /**
-                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In GET /leads, also changes the default of `sort` to `updated_at`.
+                 * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.
                  * @example 2026-11-21T09:30:00Z
                  */
                 updated_since?: string;
@@ -10775,7 +12391,7 @@ export interface operations {
                 /** @description true: only test leads. false: only live leads. */
                 test?: boolean;
                 /**
-                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers or postcode, or the last digits (at least four) of a telephone number.
+                 * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.
                  * @example ada
                  */
                 q?: string;
@@ -11906,6 +13522,54 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["LeadDuplicateSuspected"];
+            };
+        };
+        responses: {
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    noteAdded: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` followed by the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt started, in Unix seconds. */
+                "webhook-timestamp": string;
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
+                "webhook-signature": string;
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
+                "webhook-sequence"?: string;
+                /** @description The version of the lead after the change. A new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAdded"];
             };
         };
         responses: {

@@ -15,11 +15,16 @@ const ACTIONS: Record<HistoryEntry['action'], string> = {
 
 type Label = { name: string; describeValue: (value: unknown) => string }
 
+/** An appointment or a callback, as a change shows it. */
+type ShownEntry = { date?: string; user_id?: number; done_at?: string | null }
+
 const scheduled = (name: string): Label => ({
   name,
   describeValue: (value) => {
-    const { date, user_id: user } = (value ?? {}) as { date?: string; user_id?: number }
-    return date === undefined ? 'cancelled' : `${formatUkInstant(date)}, user ${user}`
+    const { date, user_id: user, done_at: doneAt } = (value ?? {}) as ShownEntry
+    if (date === undefined) return 'cancelled'
+    const shown = `${formatUkInstant(date)}, user ${user}`
+    return doneAt ? `${shown}, done` : shown
   },
 })
 

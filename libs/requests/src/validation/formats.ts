@@ -38,6 +38,7 @@ const isWebOrigin = (text: string): boolean =>
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000
 
 const ATTRIBUTE_FILTER = /^[a-z][a-z0-9_]{0,39}:/
+const USER_FILTER = /^(none|[1-9][0-9]{0,14})$/
 
 interface Format {
   /** Runs before the check. By default a text stays as it is. */
@@ -99,6 +100,11 @@ export const FORMATS: Record<string, Format> = {
     isValid: (text) => ATTRIBUTE_FILTER.test(text),
     message: 'must be the key of an attribute, a colon and its value, such as utm_source:newsletter.',
     schema: { pattern: ATTRIBUTE_FILTER.source },
+  },
+  'user-filter': {
+    isValid: (text) => USER_FILTER.test(text),
+    message: 'must be the ID of a user, or none for unassigned leads.',
+    schema: { pattern: USER_FILTER.source },
   },
   cursor: {
     normalise: decodeCursor,

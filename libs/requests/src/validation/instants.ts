@@ -16,6 +16,15 @@ export const truncateInstant = (instant: string): string =>
 export const FIRST_YEAR = 1900
 export const LAST_YEAR = 2199
 
+/**
+ * Returns the start of the present day in a time zone, and the start of the day that is `days` later, as
+ * instants in UTC.
+ */
+export const findDays = (days: number, timeZone: string, now = Temporal.Now.instant()) => {
+  const today = now.toZonedDateTimeISO(timeZone).startOfDay()
+  return { start: today.toInstant().toString(), end: today.add({ days }).toInstant().toString() }
+}
+
 const LOCAL_MINUTE = /^(\d{2})\/(\d{2})\/(\d{4}) (\d{2}):(\d{2})$/
 
 /**

@@ -59,6 +59,8 @@ const MESSAGES: Record<string, (label: string, limit: number) => string> = {
   pattern: (label) => `The ${label} format is invalid.`,
   uniqueItems: (label) => `The ${label} field has a duplicate value.`,
   not: (label) => `The ${label} cannot be set with this token. Leave it out.`,
+  minProperties: (label, limit) =>
+    `The ${label} must have at least ${limit} ${limit === 1 ? 'item' : 'items'}.`,
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }
 

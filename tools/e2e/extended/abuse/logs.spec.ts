@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { eventually, type ObjectStoreDirectory, objectStoreDirectory } from '@leadwire/test-kit'
 import { Client as Database } from 'pg'
@@ -92,10 +93,18 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'POST /manage/leads/batch': {
       json: { leads: [{ ...LEAD_OF_PERSON, external_id: MARK, attributes: { note: EMAIL } }] },
     },
+    'POST /manage/leads/bulk': {
+      json: { references: [randomUUID()], set: { attributes: { note: `${MARK} ${PHONE}` } } },
+    },
     'PUT /manage/leads/external/{external_id}': {
       json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },
     },
+    'PATCH /manage/leads/{reference}': {
+      json: { ...LEAD_OF_PERSON, external_id: `${MARK} changed`, attributes: { note: EMAIL } },
+    },
     'POST /manage/leads/{reference}/duplicate-of': { json: { reference: null } },
+    'POST /manage/leads/{reference}/notes': { json: { text: MARK } },
+    'PATCH /manage/leads/{reference}/notes/{id}': { json: { text: `${MARK} ${PHONE}` } },
     'PATCH /leads/{reference}': { json: { value: 7, user_email: EMAIL, notify: true } },
     'POST /leads/{reference}/appointments': { json: entry() },
     'POST /leads/{reference}/callbacks': { json: entry() },
@@ -166,6 +175,9 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     const made = await tenant.send('POST', `/leads/${reference}/${kind}`, { json: entry() })
     ids[`/leads/{reference}/${kind}`] = made.id
   }
+  const notes = `/manage/leads/${reference}/notes`
+  const note = await tenant.send('POST', notes, { json: { text: MARK } })
+  ids['/manage/leads/{reference}/notes'] = note.id
   const { url } = await tenant.send<{ url: string }>('POST', `/manage/users/${userId}/calendar`)
   const calendar = new URL(url).pathname
   for (const [method, path] of [

@@ -106,7 +106,7 @@ const RECORDS = [
     '^/manage/(tokens|events)$',
     '^/leads/[^/]+/(appointments|callbacks)',
     '^/manage/users/[^/]+/calendar$',
-    '^/manage/leads/(batch|external/.+|[^/]+|[^/]+/duplicate.*)$',
+    '^/manage/leads/(batch|external/.+|[^/]+|[^/]+/duplicate.*|[^/]+/notes.*)$',
     '^/manage/webhook-endpoints(/[^/]+(/portal|/replay.*)?)?$',
   ].join('|'),
   '--exclude-operation-id',
@@ -133,11 +133,10 @@ const writeConfig = async (tenant: Tenant): Promise<string> => {
     after_sequence: 0,
     dry_run: true,
   })
-  const from = async (path: string) => {
-    const { id } = await make(`/leads/${reference}/${path}`, { ...DATED, user_id: user })
-    // Adds the next 19 ids, for records that the run will create.
-    return Array.from({ length: 20 }, (_, more) => id + more)
-  }
+  // Returns also the next 19 ids, for records that the run will create.
+  const listIds = ({ id }: { id: number }) => Array.from({ length: 20 }, (_, more) => id + more)
+  const from = async (path: string) =>
+    listIds(await make(`/leads/${reference}/${path}`, { ...DATED, user_id: user }))
   const anywhere = {
     reference: [reference, second],
     external_id: ['own-1', 'own-2'],
@@ -148,6 +147,7 @@ const writeConfig = async (tenant: Tenant): Promise<string> => {
   const ids = {
     '/appointments/': await from('appointments'),
     '/callbacks/': await from('callbacks'),
+    '/notes/': listIds(await make(`/manage/leads/${reference}/notes`, { text: 'Wants oak.' })),
     '^/manage/users/': [revoked],
     '^/manage/webhook-endpoints/': [endpoint],
   }

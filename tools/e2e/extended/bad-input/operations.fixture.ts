@@ -45,6 +45,13 @@ const scheduling = (name: string, path: string): Operation => ({
 export const scheduleAppointment = scheduling('Schedule Appointment', 'appointments')
 const scheduleCallback = scheduling('Schedule Callback', 'callbacks')
 
+const addNote: Operation = {
+  name: 'Add Note',
+  method: 'POST',
+  path: (world) => `/manage/leads/${world.reference}/notes`,
+  body: () => ({ text: 'Called back. Wants three windows.' }),
+}
+
 const item = (world: World) => ({
   product_style_id: 12,
   name: 'Kitchen window',
@@ -131,7 +138,7 @@ const rescheduling = (name: string, path: string, entryId: (world: World) => num
   name,
   method: 'PATCH',
   path: (world) => `/leads/${world.reference}/${path}/${entryId(world)}`,
-  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30' }),
+  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30', done: false }),
 })
 
 /** Every operation that reads a JSON or form body. */
@@ -140,6 +147,7 @@ export const OPERATIONS: Operation[] = [
   updateLead,
   scheduleAppointment,
   scheduleCallback,
+  addNote,
   createVisitorLead,
   createUser,
   createToken,

@@ -35,7 +35,7 @@ const OTHER = { ...LEAD, name: 'Bay', first_name: 'Ada', last_name: 'Byron', ema
 interface Answer {
   type?: string
   total?: number
-  data?: { action?: string; status?: string; attempt_count?: number }[]
+  data?: { action?: string; status?: string; attempt_count?: number; reference?: string }[]
 }
 
 let system: System
@@ -118,6 +118,8 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   const { id, ask } = await newAccount('unmistakable Ltd')
   await ask('POST', '/manage/users', { email: 'unmistakable.user@example.com', name: 'unmistakable' })
   for (let count = 0; count < 3; count += 1) await ask('POST', '/leads', LEAD)
+  const { reference } = (await ask('GET', '/leads')).json.data![0]!
+  expect((await ask('POST', `/manage/leads/${reference}/notes`, { text: 'unmistakable' })).status).toBe(200)
   await eventually(async () => {
     const { json } = await ask('GET', '/manage/deliveries?status=delivered')
     expect(json.total).toBe(3)

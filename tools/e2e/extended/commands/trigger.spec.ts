@@ -16,6 +16,7 @@ const EVENTS = [
   'callback.cancelled',
   'attachment.added',
   'lead.erased',
+  'note.added',
 ]
 
 let system: SharedSystem

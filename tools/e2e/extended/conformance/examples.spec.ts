@@ -33,6 +33,8 @@ const furnish = async ({ send, createLead }: Tenant): Promise<Ids> => {
   const entryId: Record<string, number> = {}
   for (const kind of ['appointments', 'callbacks'])
     entryId[kind] = (await send('POST', `/leads/${reference}/${kind}`, entry)).id
+  const note = { json: { text: 'Wants oak.' } }
+  entryId['notes'] = (await send('POST', `/manage/leads/${reference}/notes`, note)).id
   const published = { name: 'Form', publishable: true, origins: ['https://www.example.com'] }
   const { token: publishable } = await send<{ token: string }>('POST', '/manage/tokens', { json: published })
   return { reference, userId: user.id, endpointId: endpoint.id, entryId, publishable }
@@ -63,7 +65,7 @@ const fillPath = ({ path }: Route, { reference, endpointId, userId, entryId, pub
     .replace('{reference}', reference)
     .replace('{external_id}', 'crm-1')
     .replace('users/{id}', `users/${userId}`)
-    .replace(/(appointments|callbacks)\/\{id\}/, (_, kind: string) => `${kind}/${entryId[kind]}`)
+    .replace(/(appointments|callbacks|notes)\/\{id\}/, (_, kind: string) => `${kind}/${entryId[kind]}`)
     .replace('{id}', String(endpointId))
 
 test('every example of a body succeeds on a new account', async () => {

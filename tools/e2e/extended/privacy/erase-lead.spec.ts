@@ -133,6 +133,8 @@ const personWithTraces = async (userId: number) => {
     { name: 'file', value: said('content'), fileName: 'unmistakable.txt' },
   ]
   await tenant.send('POST', `${path}/attachments`, { multipart, headers: key('attach') })
+  const note = { json: { text: said('conservatory') }, headers: key('note') }
+  await tenant.send('POST', `/manage${path}/notes`, note)
   await tenant.send('PATCH', path, {
     json: { status: 'sold', user_email: 'sam@example.com', notify: true },
     headers: { 'x-request-id': said('update') },
@@ -164,6 +166,7 @@ const EVENTS = [
   'callback.scheduled',
   'attachment.added',
   'appointment.rescheduled',
+  'note.added',
 ]
 
 /**
@@ -206,6 +209,7 @@ test('no personal data remain in any store, and the figures of the lead stay', a
         'public.leads.json',
         'public.quote_items.options',
         'public.attachments.name',
+        'public.notes.text',
         'public.idempotency_keys.body',
         'public.idempotency_keys.key',
         'public.lead_search.term',
@@ -235,13 +239,14 @@ test('no personal data remain in any store, and the figures of the lead stay', a
     history: 2,
     attachments: 1,
     attached_files: 1,
-    search_terms: 13,
-    idempotency_answers: 4,
+    notes: 1,
+    search_terms: 14,
+    idempotency_answers: 5,
     import_rows: 1,
-    webhook_events: 6,
+    webhook_events: 7,
     notification_events: 4,
-    cancelled_deliveries: 6,
-    messages: 10,
+    cancelled_deliveries: 7,
+    messages: 11,
   })
   for (const { erased_at } of done.erased) expect(erased_at).not.toBeNull()
   expect(done.remains.map(({ where }) => where)).toEqual(['wal', 'backups'])

@@ -47,9 +47,23 @@ interface World {
   userId: number
 }
 
-const grow = async ({ endpoints }: World, count: number) => {
+/**
+ * Adds a callback to each of the newest `count` leads. Only the 100 callbacks with the latest dates are open.
+ * A statement that passes over done callbacks to find open ones would therefore read nearly all callbacks.
+ */
+const fillCallbacks = (userId: number, count: number) =>
+  leads.rows(
+    `INSERT INTO callbacks (account_id, lead_id, user_id, date, notify, invitation_id, done_at)
+     SELECT account_id, id, $2, timestamptz '2026-01-01T00:00:00Z' - number * interval '1 minute', false,
+       gen_random_uuid(), CASE WHEN number > 100 THEN now() END
+     FROM leads WHERE account_id = $1 ORDER BY number DESC LIMIT $3`,
+    [system.account.id, userId, count],
+  )
+
+const grow = async ({ endpoints, userId }: World, count: number) => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillLeads(target, system.account.id, count)
+  await fillCallbacks(userId, count)
   // The deliveries are due tomorrow, so that no attempt changes them.
   const due = { from: Date.now() + 86_400_000, everyMs: 1 }
   for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
@@ -92,6 +106,16 @@ const listQueries = ['page=1', 'page=300', 'per_page=100', 'cursor=', 'status=op
   ['updated_since=2001-01-01T00:00:00Z', 'q=ada', 'q=byron&status=open', 'cursor=&status=lost'],
 )
 
+const managedListQueries = ({ userId }: World) => [
+  'page=1',
+  'cursor=',
+  'status=lost',
+  'user_id=none',
+  `user_id=${userId}`,
+  'due=overdue',
+  'due=week&status=open',
+]
+
 const deliveryQueries = ({ endpoints }: World) => [
   'page=1',
   'page=100',
@@ -109,6 +133,9 @@ const deliveryQueries = ({ endpoints }: World) => [
     `cursor=&endpoint_id=${id}`,
   ]),
 ]
+
+const scheduleQueries = ({ userId }: World) =>
+  ['open', 'done', 'all'].flatMap((state) => [`state=${state}`, `state=${state}&user_id=${userId}`])
 
 const eventQueries = async () => {
   const [middle] = await webhooks.rows<{ place: string }>(
@@ -131,7 +158,9 @@ const eventQueries = async () => {
 const use = async (world: World) => {
   const { endpoints, userId } = world
   for (const query of listQueries) await data('GET', `/leads?${query}`)
+  for (const query of managedListQueries(world)) await data('GET', `/manage/leads?${query}`)
   for (const query of deliveryQueries(world)) await data('GET', `/manage/deliveries?${query}`)
+  for (const query of scheduleQueries(world)) await data('GET', `/manage/schedule?${query}`)
   for (const query of await eventQueries()) await data('GET', `/manage/events?${query}`)
   const path = `/leads/${(await data<{ reference: string }>('POST', '/leads', NEW_LEAD)).reference}`
   await data('GET', path)
@@ -141,7 +170,13 @@ const use = async (world: World) => {
   const { reference: original } = suspects.at(-1)!
   for (const reference of [original, null]) await data('POST', `/manage${path}/duplicate-of`, { reference })
   await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })
+  await data('PATCH', `/manage${path}`, { last_name: 'King', external_id: path })
+  await data('POST', '/manage/leads/bulk', { references: [path.split('/').at(-1)], set: { user_id: null } })
   for (const list of ['appointments', 'callbacks', 'attachments']) await data('GET', `${path}/${list}`)
+  const note = await data<{ id: number }>('POST', `/manage${path}/notes`, { text: 'Wants oak.' })
+  await data('PATCH', `/manage${path}/notes/${note.id}`, { text: 'Wants pine.' })
+  await data('GET', `/manage${path}/notes`)
+  await data('DELETE', `/manage${path}/notes/${note.id}`)
   await data('GET', `/manage${path}/history`)
   for (const query of ['', '?group_by=referrer,status']) await data('GET', `/manage/figures${query}`)
   await data('GET', `/manage/deliveries?lead_reference=${path.split('/').at(-1)}`)

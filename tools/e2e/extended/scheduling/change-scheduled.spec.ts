@@ -10,6 +10,7 @@ interface Entry {
   date: string
   notify: boolean
   cancelled_at: string | null
+  done_at: string | null
 }
 
 interface Message extends CalendarFacts {
@@ -49,6 +50,8 @@ const scheduled = async (what: string, change: object = {}) => {
   if (json.notify) await messages(reference, 1)
   return { reference, entry, list, path: `${list}/${entry.id}` }
 }
+
+const OPEN = { cancelled_at: null, done_at: null }
 
 const patch = (path: string, json: object) => tenant.send<Entry>('PATCH', path, { json })
 const status = async (method: string, path: string, options?: RequestOptions) =>
@@ -103,9 +106,7 @@ describe.each([
     const { reference, entry, list, path } = await scheduled(what)
     const lead = await tenant.client.request('GET', `/leads/${reference}`)
     const moved = await patch(path, { date: LATER, notify: true })
-    expect(Object.entries(moved)).toEqual(
-      Object.entries({ ...entry, date: shown(LATER_START), cancelled_at: null }),
-    )
+    expect(Object.entries(moved)).toEqual(Object.entries({ ...entry, date: shown(LATER_START), ...OPEN }))
     expect(await tenant.send('GET', list)).toEqual([moved])
     const [first, second] = await messages(reference, 2)
     const common = { minutes, to: SAM, attendee: SAM, method: 'REQUEST', status: null }
@@ -186,7 +187,7 @@ describe.each([
   test('an update without changes does nothing, but sends the invitation again with notify', async () => {
     const { reference, entry, path } = await scheduled(what)
     for (const json of [{}, { date: DATE, user_id: sam }, { notify: false }])
-      expect(await patch(path, json)).toEqual({ ...entry, cancelled_at: null })
+      expect(await patch(path, json)).toEqual({ ...entry, ...OPEN })
     expect(await readHistory(reference)).toHaveLength(1)
     await patch(path, { notify: true })
     const [first, second] = await messages(reference, 2)
@@ -252,7 +253,7 @@ describe.each([
     const { token } = await tenant.newToken({ scopes: ['leads:read'] })
     for (const method of ['PATCH', 'DELETE'])
       expect(await status(method, path, { token, json: {} })).toBe(403)
-    expect(await tenant.send('GET', list)).toEqual([{ ...entry, cancelled_at: null }])
+    expect(await tenant.send('GET', list)).toEqual([{ ...entry, ...OPEN }])
   })
 })
 

@@ -68,6 +68,11 @@ const causes: Partial<Record<LeadEventType, (leadwire: Leadwire, reference: stri
     }),
   'lead.erased': ({ api }, reference) =>
     api.POST('/manage/leads/{reference}/erase', { params: { path: { reference } } }),
+  'note.added': ({ api }, reference) =>
+    api.POST('/manage/leads/{reference}/notes', {
+      params: { path: { reference } },
+      body: { text: 'A test of leadwire trigger.' },
+    }),
   // Creates a second lead with the same customer. This second lead gets the event.
   'lead.duplicate_suspected': ({ leads }) => leads.create(LEAD),
 }

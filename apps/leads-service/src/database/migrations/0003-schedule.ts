@@ -12,8 +12,10 @@ const IS_OPEN = 'cancelled_at IS NULL AND done_at IS NULL'
 const IS_DONE = 'cancelled_at IS NULL AND done_at IS NOT NULL'
 
 /**
- * The schedule is read by date, for all users or for one, and for entries that are open, done or in any state.
- * Each of these reads has its own index. Otherwise, a read would pass over all entries in other states.
+ * Statements read entries by date, for all users or for one user, and for entries that are open, done or in
+ * any state. Each of these reads has its own index. Otherwise, a read would pass over all entries in other
+ * states. An index with more conditions comes after one with fewer: if several indexes cost the same, as in
+ * an empty table, PostgreSQL chooses the newest.
  */
 const INDEXES = [
   { name: 'by_date', definition: '(account_id, date, id)' },

@@ -3,10 +3,13 @@ import type { Config } from '../../config'
 import { schema } from './0001-schema'
 import { signIn } from './0002-sign-in'
 import { schedule } from './0003-schedule'
-import { figures } from './0005-figures'
+import { notes } from './0004-notes'
+import { leadList } from './0005-lead-list'
+import { leadRetention } from './0006-lead-retention'
+import { figures } from './0007-figures'
 
 /** The migrations of the database `leads`, in order. */
-export const migrations: Migration[] = [schema, signIn, schedule, figures]
+export const migrations: Migration[] = [schema, signIn, schedule, notes, leadList, leadRetention, figures]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

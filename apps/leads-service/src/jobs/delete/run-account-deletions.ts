@@ -29,6 +29,7 @@ const DELETE_LEADS = [
   `DELETE FROM lead_changes WHERE ${OF_LEADS}`,
   `DELETE FROM appointments WHERE ${OF_LEADS}`,
   `DELETE FROM callbacks WHERE ${OF_LEADS}`,
+  `DELETE FROM notes WHERE ${OF_LEADS}`,
   `DELETE FROM quote_items WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`,
   `DELETE FROM quotes WHERE ${OF_LEADS}`,
   'DELETE FROM leads WHERE account_id = $1 AND id = ANY ($2)',
@@ -57,6 +58,7 @@ const LAST = [
   'DELETE FROM users WHERE account_id = $1',
   'DELETE FROM lead_search_progress WHERE account_id = $1',
   'DELETE FROM reconciled_leads WHERE account_id = $1',
+  'DELETE FROM lead_retention WHERE account_id = $1',
   // Waits for a batch that is being counted, and then deletes the rows that this batch has added.
   'DELETE FROM figures_progress WHERE account_id = $1',
   'DELETE FROM lead_figures WHERE account_id = $1',

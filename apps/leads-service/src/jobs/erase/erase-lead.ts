@@ -29,7 +29,7 @@ interface LockedLead extends ChangedLead {
 // FOR UPDATE also blocks transactions that only add a record to the lead (`lock-lead.ts`). Locking the row
 // gives this transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on
 // this order.
-const lockLead = statement<LockedLead>('lock-lead-to-erase')`
+export const lockLead = statement<LockedLead>('lock-lead-to-erase')`
   SELECT id, erased_at IS NOT NULL AS erased, greatest(clock_timestamp(), updated_at) AS now, ${CHANGED_LEAD}
   FROM (SELECT * FROM leads WHERE reference = $2 AND account_id = $1 FOR UPDATE) l`
 
@@ -75,6 +75,7 @@ const ERASED_ROWS = {
   // Keeps the rows, because the job (`run-erasures.ts`) needs them to find the files in the object store. The
   // job then deletes both the files and the rows.
   attachments: `UPDATE attachments SET name = '', file_name = '' WHERE ${OF_LEAD}`,
+  notes: `DELETE FROM notes WHERE ${OF_LEAD}`,
   search_terms: `DELETE FROM lead_search WHERE account_id = $1 AND number = ${selectLeadColumn('number')}`,
   idempotency_answers: `
     DELETE FROM idempotency_keys
@@ -137,7 +138,16 @@ const recordErased = (tx: OpenTransaction, accountId: number, lead: LockedLead):
   return event.eventId
 }
 
-const erase = async (tx: OpenTransaction, accountId: number, lead: LockedLead, deps: Dependencies) => {
+/**
+ * Erases the personal data of a locked lead in this database, and records the erasure, which the job
+ * (`run-erasures.ts`) continues.
+ */
+export const erase = async (
+  tx: OpenTransaction,
+  accountId: number,
+  lead: LockedLead,
+  deps: Pick<Dependencies, 'actor' | 'assetsUrl' | 'jsonFormat'>,
+): Promise<void> => {
   const { actor } = deps
   const { places, events } = await eraseRows(tx, accountId, lead)
   const { id: leadId, now: at } = lead

@@ -328,6 +328,18 @@ test('only a person, an appointment or a callback responds, and only to a lead w
   expect(median).toBeLessThan(600)
 })
 
+test('a note is a response until it is deleted', async () => {
+  const account = await newAccount(service)
+  const { accountId } = account
+  const [reference] = (await create(accountId, {})) as [string]
+  const { body } = await service.leads.addNote({ accountId, reference, text: 'Called.' })
+  expect(await readResponses(accountId)).toEqual([expect.any(Number), expect.any(Number)])
+  const { id } = JSON.parse(body.toString()).data
+  await service.leads.deleteNote({ accountId, reference, id })
+  expect(await readResponses(accountId)).toEqual([undefined, undefined])
+  expect(await check(accountId)).toEqual([])
+})
+
 test('an erased lead keeps its response, also after a rebuild', async () => {
   const account = await newAccount(service)
   const { accountId } = account

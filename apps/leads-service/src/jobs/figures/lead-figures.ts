@@ -6,9 +6,9 @@
  * - `sold` and `value_sold`: on the day on which the lead was sold, while its status is `sold`.
  * - `appointments`: on the day on which an appointment was booked, even if it was cancelled later.
  *
- * The first response is the first entry in the lead's history by a user, or the lead's first appointment or
- * callback, whichever came first. A lead with a creation time from an import has no time to the first
- * response. Days are days of the setting TIME_ZONE.
+ * The first response is the first entry in the lead's history by a user, or the lead's first note,
+ * appointment or callback, whichever came first. A deleted note no longer counts. A lead with a creation time
+ * from an import has no time to the first response. Days are days of the setting TIME_ZONE.
  */
 
 /** Each bucket of times is 5 % longer than the one before. Bucket 0 starts at one second. */
@@ -26,6 +26,7 @@ const FIRST_RESPONSES = [
     WHERE ${OF_LEAD} AND user_id IS NOT NULL AND action IS DISTINCT FROM 'erased' ORDER BY version LIMIT 1`,
   `SELECT created_at FROM appointments WHERE ${OF_LEAD} ORDER BY id LIMIT 1`,
   `SELECT created_at FROM callbacks WHERE ${OF_LEAD} ORDER BY id LIMIT 1`,
+  `SELECT created_at FROM notes WHERE ${OF_LEAD} ORDER BY id LIMIT 1`,
 ]
   .map((first) => `(${first})`)
   .join(', ')

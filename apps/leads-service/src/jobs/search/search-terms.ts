@@ -1,7 +1,10 @@
 import { emailForm } from '@leadwire/contracts'
 import { asciiDigits, isAscii, phoneKeys, takeNumbers } from '../../contacts/phone-numbers'
 
-// Raise SEARCH_FORMAT of libs/contracts whenever the results of listSearchTerms or personTerms change.
+// Raise SEARCH_FORMAT of libs/contracts whenever the results of listSearchTerms or personTerms change. The
+// terms of notes needed no new format, because the release that adds notes finds no lead with notes. During
+// the upgrade to this release, an old copy of leads-service would write terms without the notes. But gateways
+// are replaced last (docs/operations.md), so that no notes are added while old copies run.
 
 /** The maximum number of code points in a term. The rest is cut off. */
 const MAX_TERM = 64
@@ -19,6 +22,21 @@ export interface Searched {
   mobile_link: string | null
   postcode: string
 }
+
+/** A lead with its newest notes. Search terms depend on the notes, person terms do not. */
+export interface SearchedWithNotes extends Searched {
+  /** At most NOTE_CHARACTERS. null if the lead has no notes. */
+  notes: string | null
+}
+
+/** The maximum number of characters of a lead's notes that search terms are made of. */
+export const NOTE_CHARACTERS = 20_000
+
+/**
+ * The maximum number of terms that the notes of a lead add. A search for a frequent word reads all terms of
+ * up to 10,000 leads. With 500 terms each, this takes PostgreSQL 4 s (measured on 2 cores).
+ */
+const MAX_NOTE_TERMS = 500
 
 // Cuts between code points, because half a surrogate pair cannot be stored.
 const cut = (word: string) => (word.length <= MAX_TERM ? word : [...word].slice(0, MAX_TERM).join(''))
@@ -47,7 +65,9 @@ export const fold = (text: string): string => {
     .replace(/\P{ASCII}/gu, (letter) => TYPED.get(letter) ?? letter)
 }
 
-const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]*\d+(?:[\s()./-]+\d+)+/gu
+// Allows few signs before the digits, because the time for a long run of signs without digits would grow with
+// the square of its length.
+const NEIGHBOURS = /(?<![\p{L}\p{N}])[+(]{0,9}\d+(?:[\s()./-]+\d+)+/gu
 const LIKE_PHONE = /^\(*[+0]|(?:\d\D*){7}/
 
 /**
@@ -65,7 +85,8 @@ const splitIntoWords = (text: string): string[] =>
     .split(/\s+/)
     .flatMap((word) => {
       const parts = word.split(/[^\p{L}\p{N}]+/u).filter((part) => part !== '')
-      return parts.map((_, index) => parts.slice(index).join(''))
+      // A term needs at most MAX_TERM parts, because each part has at least one character.
+      return parts.map((_, index) => parts.slice(index, index + MAX_TERM).join(''))
     })
 
 const keepDigits = (text: string): string => asciiDigits(text).replace(/\D/g, '')
@@ -104,6 +125,11 @@ const nameTerms = (name: string | null): string[] => {
     ? [...splitIntoWords(name), ...takeNumbers(name).numbers.flatMap(({ key }) => numberTerms(key))]
     : splitIntoWords(name)
 }
+
+// Does not search notes for telephone numbers, because reading numbers takes long. A number in a note is
+// found in the form in which it is written.
+const noteTerms = (notes: string | null): string[] =>
+  notes === null ? [] : unique(splitIntoWords(notes)).slice(0, MAX_NOTE_TERMS)
 
 /** Returns the term by which an e-mail address is found, in any spelling. */
 export const emailTerm = (email: string): string => cut(keepLettersAndDigits(fold(emailForm(email))))
@@ -180,7 +206,7 @@ export const searchWords = (q: string): SearchWord[] => {
  * term, because searches compare only the starts of terms. Keeps whole e-mail addresses and numbers, because
  * `findPersonLeads` compares whole terms.
  */
-export const listSearchTerms = (lead: Searched): string[] => {
+export const listSearchTerms = (lead: SearchedWithNotes): string[] => {
   const [outward = '', inward = ''] = lead.postcode.toLowerCase().split(' ')
   const whole = new Set([
     emailTerm(lead.email),
@@ -188,6 +214,6 @@ export const listSearchTerms = (lead: Searched): string[] => {
     ...phoneTerms(lead.mobile, lead.mobile_link),
   ])
   const names = [lead.name, lead.first_name, lead.last_name, lead.company_name].flatMap(nameTerms)
-  const terms = unique([...names, ...whole, outward + inward, inward]).toSorted()
+  const terms = unique([...names, ...whole, outward + inward, inward, ...noteTerms(lead.notes)]).toSorted()
   return terms.filter((term, index) => whole.has(term) || !terms[index + 1]?.startsWith(term))
 }

@@ -1,7 +1,7 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
 import { type OpenTransaction, splitIntoColumns, statement } from '@leadwire/service-kit'
 import { personTerms } from './person-terms'
-import { listSearchTerms, type Searched } from './search-terms'
+import { listSearchTerms, NOTE_CHARACTERS, type SearchedWithNotes } from './search-terms'
 
 const addProgress = statement('add-search-progress')`
   INSERT INTO lead_search_progress (account_id, format) VALUES ($1, ${SEARCH_FORMAT}) ON CONFLICT DO NOTHING`
@@ -9,9 +9,15 @@ const addProgress = statement('add-search-progress')`
 const LOCK_PROGRESS =
   'SELECT number, format, suspected FROM lead_search_progress WHERE account_id = $1 FOR UPDATE'
 
-const selectLeads = statement<Searched & { number: number; created_at: string }>('searched-leads')`
+// Reads at most 100 notes of a lead, because the notes of a lead may have megabytes of text.
+const selectLeads = statement<SearchedWithNotes & { number: number; created_at: string }>('searched-leads')`
   SELECT number, name, postcode, first_name, last_name, company_name, email, phone, phone_link, mobile, mobile_link,
-    created_at FROM leads
+    created_at, (
+      SELECT left(string_agg(newest.text, ' ' ORDER BY newest.id DESC), ${NOTE_CHARACTERS}) FROM (
+        SELECT id, text FROM notes WHERE account_id = l.account_id AND lead_id = l.id ORDER BY id DESC LIMIT 100
+      ) newest
+    ) AS notes
+  FROM leads l
   WHERE account_id = $1 AND number > $2 AND number <= $3 ORDER BY number`
 
 const deleteTerms = statement('delete-terms')`
@@ -35,9 +41,9 @@ interface Progress {
 
 /**
  * Locks the search progress of an account. Resolves with undefined if `skip` is set and another transaction
- * has the lock. A transaction that changes or erases a field in `Searched` must take this lock before it
- * rewrites or deletes the lead's terms. Otherwise an indexer that has read the old field could write outdated
- * terms afterwards.
+ * has the lock. A transaction that changes or erases a field in `Searched` or a note must take this lock
+ * before it rewrites or deletes the lead's terms. Otherwise an indexer that has read the old text could write
+ * outdated terms afterwards.
  */
 export const lockProgress = async (
   tx: OpenTransaction,
@@ -64,7 +70,7 @@ export const writeTerms = async (
 ): Promise<PersonTerm[]> => {
   deleteTerms.send(tx, accountId, after, last)
   const leads = await selectLeads(tx, accountId, after, last)
-  const withTerms = (made: (lead: Searched) => string[]) =>
+  const withTerms = (made: (lead: SearchedWithNotes) => string[]) =>
     leads.flatMap((lead) =>
       made(lead).map((term) => ({ number: lead.number, term, createdAt: lead.created_at })),
     )
@@ -72,4 +78,17 @@ export const writeTerms = async (
   const all = [...withTerms(listSearchTerms), ...persons]
   insertTerms.send(tx, accountId, ...splitIntoColumns(all, 'term', 'number'))
   return persons
+}
+
+/**
+ * Rewrites the search terms of a lead whose fields or notes have changed. The lead must be locked. Locks the
+ * search progress. Does nothing if the lead is not indexed yet.
+ */
+export const replaceSearchTerms = async (
+  tx: OpenTransaction,
+  accountId: number,
+  number: number,
+): Promise<void> => {
+  const progress = await lockProgress(tx, accountId, { skip: false })
+  if (number <= progress!.number) await writeTerms(tx, accountId, { after: number - 1, last: number })
 }

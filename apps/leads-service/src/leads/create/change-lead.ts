@@ -2,6 +2,7 @@ import {
   attributeTerms,
   type CreateLead,
   Customer,
+  customerJson,
   type Lead,
   LeadListItem,
   NewLead,
@@ -9,7 +10,7 @@ import {
   type Upsert,
 } from '@leadwire/contracts'
 import { type OpenTransaction, statement } from '@leadwire/service-kit'
-import { lockProgress, writeTerms } from '../../jobs/search/write-terms'
+import { replaceSearchTerms } from '../../jobs/search/write-terms'
 import { buildChangeEvent } from '../../outbox/record-change'
 import { insertEvents, type OutboxEvent } from '../../outbox/record-events'
 import { type FieldChange, fieldChanges, leadUpdated, recordLeadChange } from '../history/record-lead-change'
@@ -29,11 +30,12 @@ const COLUMNS = [
 ]
 
 /** Returns the parameter of a column in COLUMNS. */
-const findParameter = (name: string): string => `$${COLUMNS.findIndex(([column]) => column === name) + 9}`
+const findParameter = (name: string): string => `$${COLUMNS.findIndex(([column]) => column === name) + 10}`
 
 const UPDATE = `
-  UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, json_format = $6, json = $7,
-    json_details = $8, sold_at = ${soldAt(findParameter('status'), findParameter('updated_at'))},
+  UPDATE leads SET version = version + 1, user_id = $3, test = $4, attributes = $5, external_id = $6,
+    json_format = $7, json = $8, json_details = $9,
+    sold_at = ${soldAt(findParameter('status'), findParameter('updated_at'))},
     ${COLUMNS.map(([column]) => `${column} = ${findParameter(column)}`)}
   WHERE account_id = $1 AND id = $2`
 
@@ -58,7 +60,8 @@ const SETTABLE = new Map(
 )
 
 /** Describes a stored lead as the request that would create it. */
-const describeStored = (lead: Lead, { marked, userId, attributes }: LockedLead): Partial<NewLead> => {
+const describeStored = (lead: Lead, found: LockedLead): Partial<NewLead> => {
+  const { marked, userId, attributes, externalId } = found
   const shown: Record<string, unknown> = { ...lead.customer, ...lead }
   const settable = [...SETTABLE].filter(([field]) => field in shown)
   return {
@@ -66,6 +69,7 @@ const describeStored = (lead: Lead, { marked, userId, attributes }: LockedLead):
     test: marked,
     userId: userId ?? undefined,
     attributes: attributes ?? undefined,
+    externalId: externalId ?? undefined,
     quotes: lead.quotes.map(({ status, items }) => ({
       status,
       items: items.map((item) => ({
@@ -175,10 +179,10 @@ const replaceAttributeTerms = (
   )
 }
 
-/** Rewrites the search terms of a changed lead. Does nothing if the lead is not indexed yet. */
-const replaceSearchTerms = async (tx: OpenTransaction, accountId: number, number: number): Promise<void> => {
-  const progress = await lockProgress(tx, accountId, { skip: false })
-  if (number <= progress!.number) await writeTerms(tx, accountId, { after: number - 1, last: number })
+/** Returns the JSON of a changed lead's customer. Returns undefined if the customer has not changed. */
+const renderChangedCustomer = (before: Lead, after: Lead): string | undefined => {
+  const json = customerJson(after.customer)
+  return json === customerJson(before.customer) ? undefined : json
 }
 
 const recordUpdated = (
@@ -187,6 +191,7 @@ const recordUpdated = (
   changed: {
     lead: Lead
     json: string
+    customer: string | undefined
     changes: FieldChange[]
     attributes: string | undefined
     references: References
@@ -194,7 +199,7 @@ const recordUpdated = (
 ): void => {
   if (!events) return
   const { accountId, traceparent } = item
-  const { lead, json, changes, attributes = null, references } = changed
+  const { lead, json, customer, changes, attributes = null, references } = changed
   const isReassigned = upsert.given.includes('user_id')
   const event = buildChangeEvent({
     accountId,
@@ -205,7 +210,7 @@ const recordUpdated = (
       api_key: found.accountKey,
       user_email: isReassigned ? (references.findUserEmail(item) ?? null) : found.userEmail,
     },
-    ...leadUpdated(json, changes),
+    ...leadUpdated(json, changes, customer),
     at: found.now,
     attributes,
     traceparent,
@@ -215,8 +220,10 @@ const recordUpdated = (
 }
 
 /**
- * Applies an upsert to a locked lead. Raises the version, and records history and event, as Update Lead does.
- * Writes nothing if the request changes nothing. Locks the search progress if a searched field changes.
+ * Sets the given fields of a locked lead. Raises the version, and records history and event, as Update Lead
+ * does. If the customer changes, the event has the customer. Writes nothing if the request changes nothing.
+ * Locks the search progress if a searched field changes. Before a request gives the lead another external id,
+ * the caller must check that no other lead has this id.
  */
 export const changeLead = async (
   deps: WriteLeadsDeps,
@@ -261,6 +268,7 @@ export const changeLead = async (
     after.userId ?? null,
     after.test ?? null,
     after.attributes ?? null,
+    after.externalId ?? null,
     json.format,
     json.item,
     json.details,
@@ -274,6 +282,7 @@ export const changeLead = async (
   recordUpdated(tx, change, {
     lead: changed,
     json: json.item,
+    customer: renderChangedCustomer(lead, changed),
     changes,
     attributes: after.attributes,
     references,

@@ -12,6 +12,7 @@ export interface LockedLead {
   marked: boolean
   /** JSON. */
   attributes: string | null
+  externalId: string | null
   accountKey: string
   /** The time of the change: the new `updated_at`. */
   now: string
@@ -41,14 +42,27 @@ export const lockExternalIds = (tx: OpenTransaction, accountId: number, items: C
   lockLeads.send(tx, accountId, externalIds)
 }
 
-// `now` becomes `updated_at`, which never goes back, even if the clock does. Locking the row gives this
-// transaction its transaction id, and the clock is read afterwards. change-horizon.ts relies on this order.
+/**
+ * Locks an external id, but not the lead that has this id. Until the transaction ends, no other transaction
+ * can give the id to a lead.
+ */
+export const reserveExternalId = (tx: OpenTransaction, accountId: number, externalId: string): void =>
+  lock.send(tx, accountId, [externalId])
+
+/**
+ * SQL: the columns of a lead `l` that make up a LockedLead. `now` becomes `updated_at`, which never goes
+ * back, even if the clock does. Locking the row gives the transaction its transaction id, so the statement
+ * must lock `l` in a subquery, and only then read the clock. change-horizon.ts relies on this order.
+ */
+export const LOCKED_LEAD = `l.id, l.number, l.version, l.user_id AS "userId", l.test AS marked, l.attributes,
+  l.external_id AS "externalId",
+  (SELECT email FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) AS "userEmail",
+  (SELECT api_key FROM accounts WHERE id = l.account_id) AS "accountKey",
+  greatest(clock_timestamp(), l.updated_at) AS now`
+
 // An erased lead is never found, because it has no external id.
 const find = statement<LockedLead>('find-by-external-id')`
-  SELECT l.id, l.number, l.version, l.user_id AS "userId", l.test AS marked, l.attributes,
-    (SELECT email FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) AS "userEmail",
-    (SELECT api_key FROM accounts WHERE id = l.account_id) AS "accountKey",
-    greatest(clock_timestamp(), l.updated_at) AS now
+  SELECT ${LOCKED_LEAD}
   FROM (
     SELECT * FROM leads WHERE account_id = $1 AND external_id = $2 AND external_id IS NOT NULL FOR NO KEY UPDATE
   ) l`

@@ -1,10 +1,10 @@
 import { statement } from '@leadwire/service-kit'
 import { CHANGED_LEAD, type ChangedLead } from '../../outbox/record-change'
 
-export type LockedLead = ChangedLead & { id: number; erased: boolean }
+export type LockedLead = ChangedLead & { id: number; number: number; erased: boolean }
 
 const LOCK = `
-  SELECT l.id, l.erased_at IS NOT NULL AS erased, ${CHANGED_LEAD}
+  SELECT l.id, l.number, l.erased_at IS NOT NULL AS erased, ${CHANGED_LEAD}
   FROM leads l WHERE l.reference = $2 AND l.account_id = $1 FOR`
 
 /**

@@ -47,11 +47,17 @@ export const fieldChanges = async (
   return [...changes, { field: 'user', from: findUser(before), to: findUser(after) }]
 }
 
-/** Returns type and data of the event `lead.updated`. `item` is the JSON of the changed lead. */
-export const leadUpdated = (item: string, changes: FieldChange[]) => ({
-  type: 'lead.updated' as const,
-  data: `${item.slice(0, -1)},"changes":${JSON.stringify(changes)}}`,
-})
+/**
+ * Returns type and data of the event `lead.updated`. `item` is the JSON of the changed lead, and `customer`
+ * the JSON of its customer. Without `customer`, the data has no customer.
+ */
+export const leadUpdated = (item: string, changes: FieldChange[], customer?: string) => {
+  const withCustomer = customer === undefined ? '' : `,"customer":${customer}`
+  return {
+    type: 'lead.updated' as const,
+    data: `${item.slice(0, -1)}${withCustomer},"changes":${JSON.stringify(changes)}}`,
+  }
+}
 
 const keepId = (user: unknown): unknown => user && { id: (user as { id: number }).id }
 

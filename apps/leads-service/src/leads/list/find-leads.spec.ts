@@ -115,6 +115,15 @@ describe('each filter alone', () => {
   test('the user', async () => {
     expect(await byFilters(accountId, { assignedTo: userId })).toEqual(['assigned'])
     expect(await byFilters(accountId, { assignedTo: userId + 1 })).toEqual([])
+    const unassigned = ['tested', 'marked', 'far', 'phone', 'sold']
+    expect(await byFilters(accountId, { unassigned: true })).toEqual(unassigned)
+    expect(await walk(accountId, { filters: { unassigned: true } })).toEqual(unassigned)
+    expect(await walk(accountId, { filters: { unassigned: true }, sort: 'created_at' })).toEqual(
+      unassigned.toReversed(),
+    )
+    expect(await byFilters(accountId, { unassigned: true, test: true })).toEqual(['tested', 'marked'])
+    expect(await byFilters(accountId, { unassigned: true, referrer: 'Phone' })).toEqual(['phone'])
+    expect(await byFilters(accountId, { unassigned: true, assignedTo: userId })).toEqual([])
   })
 
   test('created_from is inclusive, created_to is not', async () => {
@@ -287,4 +296,108 @@ test.each([
   { filters: { updatedSince: 'soon' } },
 ])('a time that does not exist is refused: %j', async (over) => {
   await expect(find(1, over)).rejects.toMatchObject({ code: 'bad_request' })
+})
+
+describe('open appointments and callbacks', () => {
+  let accountId: number
+  let userId: number
+
+  const schedule = async (subject: 'Appointment' | 'Callback', reference: string, date: string) => {
+    const entry = { accountId, reference, userId, notify: false, date, idempotency: undefined }
+    const { body } =
+      subject === 'Appointment'
+        ? await service.leads.scheduleAppointment({ appointment: entry })
+        : await service.leads.scheduleCallback({ callback: entry })
+    return JSON.parse(body.toString()).data.id as number
+  }
+
+  const finish = (table: string, id: number) =>
+    service.db.query({ text: `UPDATE ${table} SET done_at = now() WHERE id = $1`, values: [id] })
+
+  const listNext = async () => {
+    const { leads } = await find(accountId, { managed: true })
+    return leads.map((lead) => (lead as unknown as { next: { date: string } | null }).next?.date)
+  }
+
+  beforeAll(async () => {
+    accountId = (await newAccount(service)).accountId
+    const { user } = await service.accounts.createUser({ accountId, email: 'sam@example.test', name: 'Sam' })
+    userId = user!.id
+    const [first, second, ...others] = numbered(5)
+    const leads = await create(accountId, first!, { ...second!, postcode: 'M1 1AA' }, ...others)
+    const [past, both, done, cancelled, erased] = leads.map(({ reference }) => reference)
+    await schedule('Appointment', past!, '2026-03-01T09:00:00Z')
+    await schedule('Callback', both!, '2026-03-03T09:00:00Z')
+    await schedule('Appointment', both!, '2026-03-04T09:00:00Z')
+    await schedule('Appointment', both!, '2026-03-05T09:00:00Z')
+    await finish('callbacks', await schedule('Callback', done!, '2026-03-03T09:00:00Z'))
+    const change = { accountId, reference: cancelled!, notify: false, date: undefined, userId: undefined }
+    const id = await schedule('Appointment', cancelled!, '2999-03-03T09:00:00Z')
+    await service.leads.cancelAppointment({ change: { ...change, id } })
+    await schedule('Appointment', erased!, '2026-03-03T09:00:00Z')
+    await service.leads.eraseLead({ accountId, reference: erased! })
+  })
+
+  test.each<[Partial<LeadFilters>, string[]]>([
+    [{ dueTo: '2026-03-02T00:00:00Z' }, ['1']],
+    [{ dueTo: '2999-01-01T00:00:00Z' }, ['2', '1']],
+    [{ dueFrom: '2026-03-01T09:00:00Z', dueTo: '2026-03-03T09:00:00Z' }, ['1']],
+    [{ dueFrom: '2026-03-03T00:00:00Z', dueTo: '2026-03-04T00:00:00Z' }, ['2']],
+    [{ dueFrom: '2026-03-05T00:00:00Z' }, ['2']],
+    [{ dueFrom: '2026-03-06T00:00:00Z' }, []],
+    [{ dueTo: '2999-01-01T00:00:00Z', status: 'sold' }, []],
+    // Fewer leads have the postcode than an open entry, so each of these leads is checked for an open entry.
+    [{ dueTo: '2999-01-01T00:00:00Z', postcode: 'M1' }, ['2']],
+    [{ dueTo: '2026-03-02T00:00:00Z', postcode: 'M1' }, []],
+  ])('%j', async (filters, names) => {
+    expect(await byFilters(accountId, filters)).toEqual(names)
+  })
+
+  test('the items show the earliest of them, the user and the customer', async () => {
+    expect(await listNext()).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      '2026-03-03T09:00:00.000000Z',
+      '2026-03-01T09:00:00.000000Z',
+    ])
+    const [original] = (await find(accountId)).leads.slice(-1)
+    const lead = newLead({ name: 'linked', userId, externalId: 'crm-1', mobile: '07700 900123' })
+    const written = await service.leads.upsertLead({
+      accountId,
+      lead,
+      idempotency: undefined,
+      traceparent: '',
+    })
+    const { reference } = JSON.parse(written.body.toString()).data
+    const marked = { accountId, reference, original: original!.reference }
+    await service.leads.markLeadDuplicate(marked)
+    const id = await schedule('Appointment', reference, '2026-04-01T09:00:00Z')
+    const [plain] = (await find(accountId)).leads
+    const expected = {
+      ...plain,
+      customer: {
+        name: 'Ada Byron',
+        email: 'ada@example.test',
+        phone: '01632 960123',
+        mobile: '07700 900123',
+      },
+      user: { id: userId, name: 'Sam', email: 'sam@example.test' },
+      next: { kind: 'appointment', id, date: '2026-04-01T09:00:00.000000Z', user_id: userId },
+      duplicate_of: original!.reference,
+      external_id: 'crm-1',
+    }
+    expect((await find(accountId, { managed: true })).leads[0]).toEqual(expected)
+    // Another release has written the JSON.
+    await service.db.query({
+      text: 'UPDATE leads SET json_format = 0 WHERE account_id = $1',
+      values: [accountId],
+    })
+    const [outdated, unassigned] = (await find(accountId, { managed: true })).leads
+    expect(outdated).toEqual(expected)
+    expect(unassigned).toMatchObject({ user: null, next: null, duplicate_of: null, external_id: null })
+    await service.accounts.removeUser({ accountId, userId, erase: false })
+    const user = { id: userId, name: 'Sam', email: null }
+    expect((await find(accountId, { managed: true })).leads[0]).toEqual({ ...expected, user })
+  })
 })

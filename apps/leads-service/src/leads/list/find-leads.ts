@@ -4,6 +4,7 @@ import { searchWords } from '../../jobs/search/search-terms'
 import type { Operation } from '../../operation'
 import { loadLeadItems } from '../read/lead-rows'
 import { changeHorizon } from './change-horizon'
+import { loadManagedItems } from './load-managed-items'
 import { leadOrder, scanLeads } from './scan-leads'
 
 const MAX_WORDS = 8
@@ -88,12 +89,13 @@ const listPageOfAll = (count: number, descending: boolean, offset: number, limit
 }
 
 /**
- * Returns a page of an account's leads, or the leads from a cursor on. Serves `GET /leads` if the request has
- * any of Leadwire's own parameters. Reads at most 10,000 rows of one index. The response has the matches
- * among these rows, and a cursor from which the next request continues.
+ * Returns a page of an account's leads, or the leads from a cursor on. Serves `GET /manage/leads`, and
+ * `GET /leads` if the request has any of Leadwire's own parameters. Reads at most 10,000 rows of one index.
+ * The response has the matches among these rows, and a cursor from which the next request continues.
  */
 export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }, request) => {
-  const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place } = request
+  const { accountId, filters = LeadFilters.create(), sort, perPage: limit, place, managed } = request
+  const loadItems = managed ? loadManagedItems : loadLeadItems
   const order = leadOrder(sort)
   const page = place?.$case === 'page' ? place.value : undefined
   const cursor = place?.$case === 'cursor' && place.value !== '' ? place.value : undefined
@@ -116,7 +118,7 @@ export const findLeads: Operation<'findLeads'> = async ({ database, jsonFormat }
         ? listPageOfAll(count, order.descending, offset, limit)
         : await scanLeads(tx, scan)
     return {
-      items: await loadLeadItems(tx, { accountId, numbers, jsonFormat }),
+      items: await loadItems(tx, { accountId, numbers, jsonFormat }),
       count: numbers.length,
       total: counted ? total : undefined,
       totalCapped: capped,

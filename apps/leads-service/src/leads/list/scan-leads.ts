@@ -6,9 +6,9 @@ import {
   type Equality,
   inRange,
   listEqualities,
-  listPrefixFilters,
-  type PrefixFilter,
+  listRangeFilters,
   passes,
+  type RangeFilter,
   selectNumbers,
   selectsExactly,
   statementValues,
@@ -66,7 +66,7 @@ interface Scan {
 type ScannedRow = Key & { place: number; total: number | null; read: number | null }
 
 /** Returns the filter with the fewest rows, or undefined if all filters have more than READ_LIMIT rows. */
-const narrowest = async (tx: Transaction, accountId: number, filters: PrefixFilter[]) => {
+const narrowest = async (tx: Transaction, accountId: number, filters: RangeFilter[]) => {
   const counts = await Promise.all(
     filters.map(async (filter) => {
       const { values, at } = statementValues()
@@ -100,10 +100,10 @@ const changedInTime = ({ filters, horizon }: Scan, at: At): string[] => {
 }
 
 /**
- * How a scan finds the leads to read. Each way except `prefix` reads one index in the order of the list.
+ * How a scan finds the leads to read. Each way except `range` reads one index in the order of the list.
  *
- * - prefix: reads all leads in the ranges of a filter by prefix, and sorts them. Only for a filter that has
- *   at most READ_LIMIT rows.
+ * - range: reads all leads in the ranges of a filter, and sorts them. Only for a filter that has at most
+ *   READ_LIMIT rows.
  * - change: reads leads in the order of changes.
  * - attribute: reads the leads that have an attribute, in the order of numbers. Used if the attribute has
  *   more than READ_LIMIT rows.
@@ -112,13 +112,13 @@ const changedInTime = ({ filters, horizon }: Scan, at: At): string[] => {
  * - number: reads leads in the order of numbers.
  */
 type Reading =
-  | { by: 'prefix'; filter: PrefixFilter }
+  | { by: 'range'; filter: RangeFilter }
   | { by: 'attribute'; attribute: string }
   | { by: 'equality'; equality: Equality }
   | { by: 'change' | 'test' | 'number' }
 
-const chooseReading = ({ filters, order }: Scan, narrow: PrefixFilter | undefined): Reading => {
-  if (narrow) return { by: 'prefix', filter: narrow }
+const chooseReading = ({ filters, order }: Scan, narrow: RangeFilter | undefined): Reading => {
+  if (narrow) return { by: 'range', filter: narrow }
   if (order.byChange) return { by: 'change' }
   if (filters.attribute !== undefined) return { by: 'attribute', attribute: filters.attribute }
   if (filters.test && filters.assignedTo === undefined) return { by: 'test' }
@@ -127,14 +127,14 @@ const chooseReading = ({ filters, order }: Scan, narrow: PrefixFilter | undefine
 }
 
 /**
- * Returns the SQL after FROM, which reads leads as `l`. If the scan reads by prefix or by attribute, the
+ * Returns the SQL after FROM, which reads leads as `l`. If the scan reads by range or by attribute, the
  * subquery `found` first selects the numbers of the leads.
  */
 const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
   // OFFSET 0 keeps PostgreSQL from reading the leads before `found`.
   const withNumbers = (numbers: string) => `(${numbers}) found
       CROSS JOIN LATERAL (SELECT * FROM leads WHERE account_id = $1 AND number = found.number OFFSET 0) l`
-  if (reading.by === 'prefix')
+  if (reading.by === 'range')
     return withNumbers(`SELECT DISTINCT number FROM (${selectNumbers(reading.filter, at)}) ranges`)
   if (reading.by !== 'attribute') return 'leads l'
   const { first, last } = limitNumbers(scan)
@@ -150,9 +150,13 @@ const selectLeads = (scan: Scan, reading: Reading, at: At): string => {
  * did so in an account of 10^7 leads, nearly all of which had another value. The statement read past all
  * these leads: first it took 8 s, and later it timed out.
  */
-const alongIndex = ({ column, value }: Equality, { first, last }: Scan['numbers'], at: At): string => {
+const alongIndex = (
+  { column, value, indexed }: Equality,
+  { first, last }: Scan['numbers'],
+  at: At,
+): string => {
   const key = at(value)
-  return `${column} IS NOT NULL AND (${column}, l.number) >= (${key}, ${at(first)}) AND (${column}, l.number) <= (${key}, ${at(last)})`
+  return `${indexed} AND (${column}, l.number) >= (${key}, ${at(first)}) AND (${column}, l.number) <= (${key}, ${at(last)})`
 }
 
 /**
@@ -176,22 +180,17 @@ const listRangeConditions = (scan: Scan, reading: Reading, at: At): string[] => 
  * Lists the conditions of the filters that `listRangeConditions` does not cover. A lead that the scan has
  * read is a match if it meets these conditions.
  */
-const listMatchConditions = (
-  scan: Scan,
-  reading: Reading,
-  prefixFilters: PrefixFilter[],
-  at: At,
-): string[] => {
+const listMatchConditions = (scan: Scan, reading: Reading, rangeFilters: RangeFilter[], at: At): string[] => {
   const { filters, order, byDate } = scan
-  const isFulfilled = (filter: PrefixFilter) => {
-    if (reading.by === 'prefix') return filter === reading.filter && selectsExactly(filter)
+  const isFulfilled = (filter: RangeFilter) => {
+    if (reading.by === 'range') return filter === reading.filter && selectsExactly(filter)
     return reading.by === 'attribute' && filter.table === 'lead_attributes'
   }
   const equalities = listEqualities(filters).filter(
     ({ column }) => reading.by !== 'equality' || column !== reading.equality.column,
   )
   return [
-    ...prefixFilters.filter((filter) => !isFulfilled(filter)).map((filter) => passes(filter, at)),
+    ...rangeFilters.filter((filter) => !isFulfilled(filter)).map((filter) => passes(filter, at)),
     ...(reading.by === 'test' ? [] : testCondition(filters)),
     ...(order.byChange ? [between(limitNumbers(scan), at)] : changedInTime(scan, at)),
     ...(byDate ? createdInTime(filters, at) : []),
@@ -208,14 +207,14 @@ const listSortColumns = ({ order }: Scan, reading: Reading): { name: string; col
 }
 
 /** Builds the statement that reads the leads of a scan. Its column `matches` says whether a lead matches. */
-const buildStatement = (scan: Scan, prefixFilters: PrefixFilter[], narrow: PrefixFilter | undefined) => {
+const buildStatement = (scan: Scan, rangeFilters: RangeFilter[], narrow: RangeFilter | undefined) => {
   const { values, at } = statementValues()
   at(scan.accountId)
   const reading = chooseReading(scan, narrow)
   const columns = listSortColumns(scan, reading)
   const orderBy = (by: 'name' | 'column') =>
     columns.map((column) => `${column[by]} ${scan.order.descending ? 'DESC' : 'ASC'}`).join(', ')
-  const matches = listMatchConditions(scan, reading, prefixFilters, at)
+  const matches = listMatchConditions(scan, reading, rangeFilters, at)
   const text = `
     SELECT ${columns.map(({ name, column }) => `${column} AS ${name}`)}, ${matches.join(' AND ') || 'true'} AS matches,
       (row_number() OVER (ORDER BY ${orderBy('column')}))::int AS place
@@ -237,9 +236,9 @@ export const scanLeads = async (
   tx: Transaction,
   scan: Scan,
 ): Promise<{ numbers: number[]; next: Key | undefined; total: number; capped: boolean }> => {
-  const prefixFilters = listPrefixFilters(scan.filters)
-  const narrow = await narrowest(tx, scan.accountId, prefixFilters)
-  const { text, outerOrderBy, values, at } = buildStatement(scan, prefixFilters, narrow)
+  const rangeFilters = listRangeFilters(scan.filters)
+  const narrow = await narrowest(tx, scan.accountId, rangeFilters)
+  const { text, outerOrderBy, values, at } = buildStatement(scan, rangeFilters, narrow)
   const page = `WHERE ${SHOWN} ORDER BY ${outerOrderBy} OFFSET ${at(scan.offset ?? 0)} LIMIT ${at(scan.limit + 1)}`
   const rows = await tx.query<ScannedRow>({
     text: scan.counted

@@ -122,6 +122,16 @@ const selectJson = statement<{ items: string | null }>('load-lead-items')`
 const selectColumns = statement<Row>('lead-items-of-columns')`
   SELECT ${LEAD.columns} ${NUMBERED} ORDER BY asked.ord`
 
+/** Renders list items from the columns of leads, in the order of `numbers`. */
+export const loadItemsFromColumns = async (
+  db: Transaction,
+  accountId: number,
+  numbers: number[],
+): Promise<string[]> => {
+  const rows = await selectColumns(db, accountId, numbers)
+  return rows.map((row) => leadItemJson(LEAD.read(row)))
+}
+
 /** Loads the leads of an account as a JSON array of list items, in the order of `numbers`. */
 export const loadLeadItems = async (
   db: Transaction,
@@ -129,8 +139,8 @@ export const loadLeadItems = async (
 ): Promise<Buffer> => {
   const [made] = await selectJson(db, accountId, numbers, jsonFormat)
   if (made!.items !== null) return Buffer.from(`[${made!.items}]`)
-  const rows = await selectColumns(db, accountId, numbers)
-  return Buffer.from(`[${rows.map((row) => leadItemJson(LEAD.read(row))).join(',')}]`)
+  const items = await loadItemsFromColumns(db, accountId, numbers)
+  return Buffer.from(`[${items.join(',')}]`)
 }
 
 /**

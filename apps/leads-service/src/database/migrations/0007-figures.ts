@@ -75,7 +75,7 @@ const CREATE_TABLES = `
 
 /** The tables of figures, and the index that finds the first change of a lead by a user. */
 export const figures: Migration = {
-  name: '0005-figures',
+  name: '0007-figures',
   transaction: false,
   up: async (knex) => {
     // Each transaction locks one table that is in use: leads, or accounts for the foreign key.
