@@ -357,6 +357,39 @@ test('an erased lead keeps its response, also after a rebuild', async () => {
   expect(await check(accountId)).toEqual([])
 })
 
+test('a lead that is erased while it is counted keeps its response', async () => {
+  const account = await newAccount(service)
+  const { accountId } = account
+  const { id: userId } = await newUser(account)
+  const [reference] = (await create(accountId, {})) as [string]
+  await service.leads.scheduleCallback({ callback: entry(accountId, reference, userId) })
+  const responses = await readResponses(accountId)
+  await service.leads.updateLead({ accountId, reference, value: 5 })
+  let counted: Promise<void> | undefined
+  await service.db.transaction(async (tx) => {
+    // The batch has then read the lead, and waits to delete its figures.
+    await tx.query({
+      text: 'SELECT FROM lead_figures WHERE account_id = $1 FOR UPDATE',
+      values: [accountId],
+    })
+    counted = count(accountId)
+    await eventually(async () =>
+      expect(
+        await query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+             AND query LIKE '%DELETE FROM lead_figures%'`,
+        ),
+      ).toHaveLength(1),
+    )
+    await service.leads.eraseLead({ accountId, reference })
+    // Stands for records that an erasure deletes.
+    await query('DELETE FROM callbacks WHERE account_id = $1', accountId)
+  })
+  await counted
+  expect(await readResponses(accountId)).toEqual(responses)
+  expect(await check(accountId)).toEqual([])
+})
+
 test('two processes count each change once, while leads are created and changed', async () => {
   const account = await newAccount(service)
   const { accountId } = account

@@ -55,14 +55,14 @@ const takeChanges = statement<{ leadId: number }>('take-changed-leads')`
   ))
   RETURNING lead_id AS "leadId"`
 
-type LeadRow = { id: number; number: number; isErased: boolean }
+type LeadRow = { id: number; number: number }
 
 // Leaves out changed leads that are not counted yet, because a later batch counts them by their numbers.
 const selectLeads = statement<LeadRow>('leads-to-count')`
-  SELECT id, number, erased_at IS NOT NULL AS "isErased" FROM leads
+  SELECT id, number FROM leads
   WHERE account_id = $1 AND number > $2 AND number <= $3
   UNION ALL
-  SELECT id, number, erased_at IS NOT NULL FROM leads
+  SELECT id, number FROM leads
   WHERE account_id = $1 AND id = ANY ($4::bigint[]) AND number <= $2`
 
 const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2::bigint[])'
@@ -101,9 +101,13 @@ const deleteEmptyResponses = statement('delete-empty-response-figures')`
 const deleteLeadFigures = statement<{ id: number; bucket: number | null }>('delete-lead-figures')`
   DELETE FROM lead_figures WHERE ${OF_LEADS} RETURNING lead_id AS id, response_bucket AS bucket`
 
+// $4 and $5 are the ids and the buckets of the deleted rows. Reads `erased_at` together with the records of
+// the lead, because an erasure may commit between two statements of this transaction.
+const KEPT_BUCKET = `(SELECT bucket FROM unnest($4::bigint[], $5::int[]) AS kept (id, bucket)
+  WHERE kept.id = l.id AND l.erased_at IS NOT NULL)`
+
 const insertLeadFigures = statement('insert-lead-figures')`
-  INSERT INTO lead_figures (${COLUMNS})
-  ${selectFigures('(SELECT bucket FROM unnest($4::bigint[], $5::int[]) AS kept (id, bucket) WHERE kept.id = l.id)')}`
+  INSERT INTO lead_figures (${COLUMNS}) ${selectFigures(KEPT_BUCKET)}`
 
 /** Adds the figures of leads to the sums, or subtracts them. */
 const addFigures = (tx: OpenTransaction, accountId: number, leadIds: number[], sign: 1 | -1): void => {
@@ -144,9 +148,8 @@ const recount = async (
   const countedIds = counted.map(({ id }) => id)
   subtractFigures(tx, accountId, countedIds)
   const deleted = await deleteLeadFigures(tx, accountId, leadIds)
-  const erasedIds = new Set(leads.filter(({ isErased }) => isErased).map(({ id }) => id))
-  const kept = deleted.filter(({ id, bucket }) => erasedIds.has(id) && bucket !== null)
-  insertLeadFigures.send(tx, accountId, leadIds, timeZone, ...splitIntoColumns(kept, 'id', 'bucket'))
+  const responded = deleted.filter(({ bucket }) => bucket !== null)
+  insertLeadFigures.send(tx, accountId, leadIds, timeZone, ...splitIntoColumns(responded, 'id', 'bucket'))
   addFigures(tx, accountId, leadIds, 1)
 }
 
