@@ -465,6 +465,25 @@ test('a check finds wrong figures, and a rebuild corrects them', async () => {
   )
 })
 
+test('a request for too many figures or groups is refused', async () => {
+  const { accountId } = await newAccount(service)
+  const request = (group: string) =>
+    service.figures.retrieveFigures({ accountId, from: '2025-01-01', to: '2025-12-31', groupBy: [group] })
+  await query(
+    `INSERT INTO daily_figures
+     SELECT $1, date '2025-01-01' + n % 365, 'Referrer ' || n % 10001, 'open', n, 1, 0, 0, 0, 0
+     FROM generate_series(1, 400000) n`,
+    accountId,
+  )
+  expect((await request('day')).figures).toHaveLength(365)
+  await expect(request('referrer')).rejects.toMatchObject({ fieldErrors: { to: [/10000 groups/] } })
+  await query(
+    `INSERT INTO response_figures VALUES ($1, date '2025-01-01', 'Referrer 1', 'open', 1, 9, 1)`,
+    accountId,
+  )
+  await expect(request('day')).rejects.toMatchObject({ fieldErrors: { to: [/too many figures/] } })
+})
+
 test('an account has its own figures, and an unknown account has none', async () => {
   const { accountId } = await newAccount(service)
   const other = await newAccount(service)
