@@ -19,7 +19,8 @@ const COLUMNS: Record<string, string> = {
 
 /** SQL: the rows of a table in the period. A request that reaches the limit in either table is refused. */
 const selectPeriod = (table: string): string => `(
-      SELECT * FROM ${table} WHERE account_id = $1 AND day >= $2::date AND day <= $3::date LIMIT ${MAX_ROWS + 1}
+      SELECT * FROM ${table} WHERE account_id = $1 AND day >= $2::date AND day <= $3::date
+      LIMIT ${MAX_ROWS + 1}
     ) r`
 
 /**

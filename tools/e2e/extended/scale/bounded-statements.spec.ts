@@ -48,22 +48,33 @@ interface World {
 }
 
 /**
- * Adds a callback to each of the newest `count` leads. Only the 100 callbacks with the latest dates are open.
- * A statement that passes over done callbacks to find open ones would therefore read nearly all callbacks.
+ * Adds an appointment or a callback to each of the newest `count` leads. Only the 100 entries with the latest
+ * dates are open. A statement that passes over done entries to find open ones would therefore read nearly all
+ * entries. Each entry is created on a day of its own, so that the figures have as many days as leads.
  */
-const fillCallbacks = (userId: number, count: number) =>
+const fillEntries = (table: 'appointments' | 'callbacks', userId: number, count: number) =>
   leads.rows(
-    `INSERT INTO callbacks (account_id, lead_id, user_id, date, notify, invitation_id, done_at)
+    `INSERT INTO ${table} (account_id, lead_id, user_id, date, notify, invitation_id, done_at, created_at)
      SELECT account_id, id, $2, timestamptz '2026-01-01T00:00:00Z' - number * interval '1 minute', false,
-       gen_random_uuid(), CASE WHEN number > 100 THEN now() END
+       gen_random_uuid(), CASE WHEN number > 100 THEN now() END,
+       timestamptz '2026-01-01T00:00:00Z' - number * interval '1 day'
      FROM leads WHERE account_id = $1 ORDER BY number DESC LIMIT $3`,
     [system.account.id, userId, count],
+  )
+
+/** Lets the newest `count` leads be counted again, with their appointments. */
+const changeFigures = (count: number) =>
+  leads.rows(
+    `INSERT INTO changed_leads (account_id, lead_id)
+     SELECT account_id, id FROM leads WHERE account_id = $1 ORDER BY number DESC LIMIT $2`,
+    [system.account.id, count],
   )
 
 const grow = async ({ endpoints, userId }: World, count: number) => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillLeads(target, system.account.id, count)
-  await fillCallbacks(userId, count)
+  for (const table of ['appointments', 'callbacks'] as const) await fillEntries(table, userId, count)
+  await changeFigures(count)
   // The deliveries are due tomorrow, so that no attempt changes them.
   const due = { from: Date.now() + 86_400_000, everyMs: 1 }
   for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
@@ -73,7 +84,8 @@ const grow = async ({ endpoints, userId }: World, count: number) => {
       expect(
         await leads.rows(
           `SELECT FROM accounts a JOIN lead_search_progress p ON p.account_id = a.id AND p.number >= a.lead_count
-             JOIN figures_progress f ON f.account_id = a.id AND f.number >= a.lead_count WHERE a.id = $1`,
+             JOIN figures_progress f ON f.account_id = a.id AND f.number >= a.lead_count
+           WHERE a.id = $1 AND NOT EXISTS (SELECT FROM changed_leads c WHERE c.account_id = a.id)`,
           [system.account.id],
         ),
       ).toHaveLength(1),
@@ -332,6 +344,8 @@ test(
       /FROM lead_search s\b/,
       /l\.event_id IS NOT NULL AND l\.erased_at IS NULL/,
       /l\.duplicate_of_id/,
+      /DELETE FROM daily_figures/,
+      /INSERT INTO lead_figures/,
     ])
       expect([part, known.some(({ query }) => part.test(query))]).toEqual([part, true])
     // The large account has three times as many rows, so a statement that reads all rows touches three times

@@ -75,9 +75,10 @@ const addToDays = statement('add-to-daily-figures')`
     $3::int * sum(sold), $3::int * sum(lost), $3::int * sum(value_sold)
   FROM lead_figures WHERE ${OF_LEADS}
   GROUP BY account_id, day, referrer, status, user_id
-  ON CONFLICT (account_id, day, referrer, status, user_id) DO UPDATE SET created = d.created + excluded.created,
-    appointments = d.appointments + excluded.appointments, sold = d.sold + excluded.sold,
-    lost = d.lost + excluded.lost, value_sold = d.value_sold + excluded.value_sold`
+  ON CONFLICT (account_id, day, referrer, status, user_id) DO UPDATE
+  SET created = d.created + excluded.created, appointments = d.appointments + excluded.appointments,
+    sold = d.sold + excluded.sold, lost = d.lost + excluded.lost,
+    value_sold = d.value_sold + excluded.value_sold`
 
 // $3 is 1 or -1.
 const addToResponses = statement('add-to-response-figures')`
@@ -85,18 +86,27 @@ const addToResponses = statement('add-to-response-figures')`
   SELECT account_id, day, referrer, status, user_id, response_bucket, $3::int * count(*)
   FROM lead_figures WHERE ${OF_LEADS} AND response_bucket IS NOT NULL
   GROUP BY account_id, day, referrer, status, user_id, response_bucket
-  ON CONFLICT (account_id, day, referrer, status, user_id, bucket) DO UPDATE SET leads = r.leads + excluded.leads`
+  ON CONFLICT (account_id, day, referrer, status, user_id, bucket) DO UPDATE
+  SET leads = r.leads + excluded.leads`
 
-const SAME_KEY = `account_id = $1 AND (s.day, s.referrer, s.status, s.user_id) IN (
-    SELECT day, referrer, status, user_id FROM lead_figures WHERE ${OF_LEADS}
-  )`
+/**
+ * Returns SQL that deletes the rows of a table that are empty and have a key of the leads. LATERAL with
+ * OFFSET 0 keeps PostgreSQL from starting with all rows of the account.
+ */
+const deleteEmpty = (table: string, isEmpty: string): string => `
+  DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
+    SELECT s.ctid FROM (SELECT DISTINCT day, referrer, status, user_id FROM lead_figures WHERE ${OF_LEADS}) k
+    CROSS JOIN LATERAL (
+      SELECT ctid FROM ${table} WHERE account_id = $1 AND day = k.day AND referrer = k.referrer
+        AND status = k.status AND user_id = k.user_id AND ${isEmpty} OFFSET 0
+    ) s
+  ))`
 
 const deleteEmptyDays = statement('delete-empty-daily-figures')`
-  DELETE FROM daily_figures s
-  WHERE ${SAME_KEY} AND (created, appointments, sold, lost, value_sold) = (0, 0, 0, 0, 0)`
+  ${deleteEmpty('daily_figures', '(created, appointments, sold, lost, value_sold) = (0, 0, 0, 0, 0)')}`
 
 const deleteEmptyResponses = statement('delete-empty-response-figures')`
-  DELETE FROM response_figures s WHERE ${SAME_KEY} AND leads = 0`
+  ${deleteEmpty('response_figures', 'leads = 0')}`
 
 const deleteLeadFigures = statement<{ id: number; bucket: number | null }>('delete-lead-figures')`
   DELETE FROM lead_figures WHERE ${OF_LEADS} RETURNING lead_id AS id, response_bucket AS bucket`

@@ -59,22 +59,26 @@ export const COLUMNS = `account_id, lead_id, day, referrer, status, user_id, cre
 /**
  * Returns SQL that selects the present COLUMNS of the leads in $2 (ids of leads of the account in $1). $3 is
  * the time zone. `keptBucket` is SQL for the bucket that a lead `l` keeps: an erasure deletes records of the
- * lead, which may include its first response.
+ * lead, which may include its first response. LATERAL with OFFSET 0 keeps PostgreSQL from starting with all
+ * appointments of the account.
  */
 export const selectFigures = (keptBucket: string): string => `
   WITH lead AS (
     SELECT l.id, l.referrer, l.status, coalesce(l.user_id, 0) AS user_id, l.value,
-      coalesce(l.dated_at, l.created_at) AS created_at, CASE WHEN l.status = 'sold' THEN ${SOLD_AT} END AS sold_at,
+      coalesce(l.dated_at, l.created_at) AS created_at,
+      CASE WHEN l.status = 'sold' THEN ${SOLD_AT} END AS sold_at,
       coalesce(${keptBucket}, ${RESPONSE_BUCKET}) AS bucket
     FROM leads l
     WHERE l.account_id = $1 AND l.id = ANY ($2::bigint[]) AND NOT l.test AND l.status <> 'test'
   ), happened AS (
-    SELECT lead.*, created_at AS at, 1 AS created, 0 AS appointments, 0 AS sold, (status = 'lost')::int AS lost,
-      0 AS value_sold, bucket AS response_bucket
+    SELECT lead.*, created_at AS at, 1 AS created, 0 AS appointments, 0 AS sold,
+      (status = 'lost')::int AS lost, 0 AS value_sold, bucket AS response_bucket
     FROM lead
     UNION ALL SELECT lead.*, sold_at, 0, 0, 1, 0, value, NULL FROM lead WHERE sold_at IS NOT NULL
     UNION ALL SELECT lead.*, a.created_at, 0, 1, 0, 0, 0, NULL
-    FROM lead JOIN appointments a ON a.account_id = $1 AND a.lead_id = lead.id
+    FROM lead CROSS JOIN LATERAL (
+      SELECT created_at FROM appointments WHERE account_id = $1 AND lead_id = lead.id OFFSET 0
+    ) a
   )
   SELECT $1::bigint AS account_id, id AS lead_id, (at AT TIME ZONE $3)::date AS day, referrer, status, user_id,
     sum(created)::int AS created, sum(appointments)::int AS appointments, sum(sold)::int AS sold,
