@@ -224,6 +224,31 @@ test('a lead keeps the time of its sale while it stays sold', async () => {
   expect((await readSale(accountId))! > first!).toBe(true)
 })
 
+test('a lead that is marked as a duplicate by mistake keeps the time of its sale', async () => {
+  const { accountId } = await newAccount(service)
+  const [first, reference] = (await create(accountId, {}, {})) as [string, string]
+  const mark = (original: string | undefined) =>
+    service.leads.markLeadDuplicate({ accountId, reference, original })
+  await mark(first)
+  await service.leads.updateLead({ accountId, reference, status: 'sold', value: 7 })
+  await query(
+    `UPDATE leads SET sold_at = '2025-02-06T12:00:00Z' WHERE account_id = $1 AND number = 2`,
+    accountId,
+  )
+  await mark(undefined)
+  await mark(first)
+  expect(await countBy(accountId, 'status')).toEqual([
+    ['duplicate', 1, 0, 0, 0, 0],
+    ['open', 1, 0, 0, 0, 0],
+  ])
+  await mark(undefined)
+  expect(await countBy(accountId, 'day')).toEqual([
+    ['2025-02-06', 0, 0, 1, 0, 7],
+    [expect.any(String), 2, 0, 0, 0, 0],
+  ])
+  expect(await check(accountId)).toEqual([])
+})
+
 test('a sale that an earlier release recorded counts on the day of the last change of the status', async () => {
   const { accountId } = await newAccount(service)
   const createdAt = '2025-01-05T12:00:00Z'
