@@ -22,6 +22,8 @@ import {
 const repositoryRoot = resolve(__dirname, '../../..')
 
 const DEADLINE_MS = 10_000
+/** leads-service compares the figures of a day for at most two minutes. */
+const FIGURES_DEADLINE_MS = 130_000
 
 /** The gRPC targets that a command calls. */
 export interface Targets {
@@ -138,7 +140,7 @@ export const connect = ({ leads, webhooks, tokens, tls }: Targets) => {
   return {
     accounts: leadsService.client(AccountsServiceDefinition, client),
     leads: leadsService.client(LeadsServiceDefinition, client),
-    figures: leadsService.client(FiguresServiceDefinition, client),
+    figures: leadsService.client(FiguresServiceDefinition, { deadlineMs: FIGURES_DEADLINE_MS }),
     reconciliation: leadsService.client(ReconciliationServiceDefinition, client),
     webhooks: connectGrpc(webhooks, options).client(WebhooksServiceDefinition, client),
     close: () => lifecycle.stop(),

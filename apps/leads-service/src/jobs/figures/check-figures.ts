@@ -1,5 +1,5 @@
 import { CheckFiguresResponse } from '@leadwire/contracts'
-import { statement, theRow } from '@leadwire/service-kit'
+import { type Database, type Query, statement, theRow } from '@leadwire/service-kit'
 import type { Operation } from '../../operation'
 import type { FiguresDeps } from './count-leads'
 import { COLUMNS, selectFigures } from './lead-figures'
@@ -42,7 +42,7 @@ const OF_DAY = `lead_figures f JOIN leads l ON l.account_id = f.account_id AND l
     JOIN figures_progress p ON p.account_id = f.account_id AND l.number <= p.number
     WHERE f.account_id = $1 AND f.day = $2::date`
 
-const compareDay = statement<{ differs: boolean }>('compare-figures-of-day')`
+const COMPARE_DAY = `
   WITH lead AS (
     SELECT f.* FROM ${OF_DAY}
   ), summed AS (
@@ -58,6 +58,27 @@ const compareDay = statement<{ differs: boolean }>('compare-figures-of-day')`
     WHERE account_id = $1 AND day = $2::date
   )
   SELECT EXISTS (TABLE summed EXCEPT TABLE stored) OR EXISTS (TABLE stored EXCEPT TABLE summed) AS differs`
+
+/** The maximum time to compare a day, in milliseconds. The command waits longer than this. */
+const DAY_LIMIT_MS = 120_000
+
+/**
+ * Returns whether the sums of a day are wrong. A day may have millions of leads, because an import creates all
+ * its leads on one day. Their comparison takes longer than the usual limit of a statement. Only operators can
+ * ask for it.
+ */
+const compareDay = (database: Database, accountId: number, day: string): Promise<boolean> =>
+  database.with('compare-day', [`statement_timeout = ${DAY_LIMIT_MS}`]).transaction(async (tx) => {
+    // `query_timeout` replaces the time after which a connection without a response counts as dead.
+    const query: Query & { query_timeout: number } = {
+      name: 'compare-figures-of-day',
+      text: COMPARE_DAY,
+      values: [accountId, day],
+      query_timeout: DAY_LIMIT_MS,
+    }
+    const [compared] = await tx.query<{ differs: boolean }>(query)
+    return compared!.differs
+  })
 
 const findAccount = statement('account-of-figures')`SELECT FROM accounts WHERE id = $1`
 
@@ -86,8 +107,8 @@ const checkNextDay = async (
   const [next] = await selectDay(database, accountId, after)
   const day = next?.day
   if (!day) return respond({})
-  const [compared] = await compareDay(database, accountId, day)
-  return respond({ days: 1, differingDays: compared!.differs ? [day] : [], nextDay: day })
+  const differs = await compareDay(database, accountId, day)
+  return respond({ days: 1, differingDays: differs ? [day] : [], nextDay: day })
 }
 
 /**
