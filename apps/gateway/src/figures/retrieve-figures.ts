@@ -59,7 +59,7 @@ const FiguresResponse = named('FiguresList', {
   data: Type.Array(FiguresRecord),
   is_current: Type.Boolean({
     description:
-      'Whether all leads and changes are counted. false for about a second after each change, and longer after an import or a rebuild.',
+      'Whether all leads and changes are counted. false for about a second after a change, and longer after a change without an event, an import or a rebuild.',
     examples: [true],
   }),
 })
