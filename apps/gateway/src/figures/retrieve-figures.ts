@@ -96,7 +96,7 @@ export const retrieveFigures = operation({
   route: 'GET /manage/figures',
   scope: ['leads:read', 'manage:read'],
   summary: 'Retrieve figures',
-  description: `Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most ${MAX_DAYS} days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (\`TIME_ZONE\`). Counts are exact. The times are correct to about 5 %.`,
+  description: `Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most ${MAX_DAYS} days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (\`TIME_ZONE\`). Counts are exact. The times are correct to 2.5 %, and rounded to seconds.`,
   query: FiguresQuery,
   answer: { description: 'The figures of the groups, in the order of the groups.', schema: FiguresResponse },
   handler: async ({ valid, dependencies, accountId, clients, limits }) => {

@@ -66,7 +66,8 @@ interface Row {
   read: number
 }
 
-// PostgreSQL plans for short periods. A bitmap scan would read the index of the whole period before the LIMIT.
+// PostgreSQL plans for short periods. A bitmap scan would read the index of the whole period before the LIMIT
+// ends it.
 const SETTINGS = ['enable_bitmapscan = off']
 
 const selectGroups = (db: Transaction, groupBy: string[], values: unknown[]): Promise<Row[]> => {

@@ -310,7 +310,7 @@ const readResponses = async (accountId: number) => {
   return [figures!.responseMedianSeconds, figures!.responseP90Seconds]
 }
 
-test('percentiles are within 5 % of the times to the first response', async () => {
+test('percentiles are within 2.5 % of the times to the first response', async () => {
   const account = await newAccount(service)
   const { accountId } = account
   const { id: userId } = await newUser(account)
@@ -325,8 +325,8 @@ test('percentiles are within 5 % of the times to the first response', async () =
     accountId,
   )
   const [median, p90] = await readResponses(accountId)
-  expect(Math.abs(median! / (50 * 60) - 1)).toBeLessThan(0.05)
-  expect(Math.abs(p90! / (90 * 60) - 1)).toBeLessThan(0.05)
+  expect(Math.abs(median! / (50 * 60) - 1)).toBeLessThan(0.025)
+  expect(Math.abs(p90! / (90 * 60) - 1)).toBeLessThan(0.025)
   expect(await check(accountId)).toEqual([])
 })
 

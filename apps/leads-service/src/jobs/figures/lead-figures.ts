@@ -53,8 +53,8 @@ const RESPONSE_BUCKET = `(
   )`
 
 /** The columns of `lead_figures`. */
-export const COLUMNS = `account_id, lead_id, day, referrer, status, user_id, created, appointments, sold, lost,
-  value_sold, response_bucket`
+export const COLUMNS = `account_id, lead_id, day, referrer, status, user_id, created, appointments, sold,
+  lost, value_sold, response_bucket`
 
 /**
  * Returns SQL that selects the present COLUMNS of the leads in $2 (ids of leads of the account in $1). $3 is
@@ -80,8 +80,8 @@ export const selectFigures = (keptBucket: string): string => `
       SELECT created_at FROM appointments WHERE account_id = $1 AND lead_id = lead.id OFFSET 0
     ) a
   )
-  SELECT $1::bigint AS account_id, id AS lead_id, (at AT TIME ZONE $3)::date AS day, referrer, status, user_id,
-    sum(created)::int AS created, sum(appointments)::int AS appointments, sum(sold)::int AS sold,
+  SELECT $1::bigint AS account_id, id AS lead_id, (at AT TIME ZONE $3)::date AS day, referrer, status,
+    user_id, sum(created)::int AS created, sum(appointments)::int AS appointments, sum(sold)::int AS sold,
     sum(lost)::int AS lost, sum(value_sold)::bigint AS value_sold, max(response_bucket) AS response_bucket
   FROM happened
   GROUP BY 1, 2, 3, 4, 5, 6`
