@@ -29,7 +29,7 @@ interface ErasedLead {
 }
 
 /**
- * * Cancels the future appointments and callbacks of an erased lead, also if they are done. Records an
+ * Cancels the future appointments and callbacks of an erased lead, also if they are done. Records an
  * event of each cancellation. The event names no person. Also records a notification to each invited user,
  * because the invitation in the user's calendar names the person of the lead. The events and notifications
  * are not published until the lead's other events are erased. Resolves with the ids of these events and
