@@ -4,19 +4,18 @@ import { recordNotification, type Subject } from '../../notifications/record-not
 import { buildLeadEvent, type OutboxEvent, parkEvents } from '../../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from '../../scheduling/schedule'
 
-interface OpenEntry extends EntryRow {
+interface UpcomingEntry extends EntryRow {
   invitation_id: string
   /** The user whose calendar has the invitation. */
   invited_user_id: number | null
   sequence: number
 }
 
-const find = (subject: Subject) => statement<OpenEntry>(`find-open-${subject}s`)`
+const find = (subject: Subject) => statement<UpcomingEntry>(`find-upcoming-${subject}s`)`
   SELECT ${ENTRY_COLUMNS}, t.invitation_id, t.invited_user_id, t.sequence FROM ${subject}s t
-  WHERE t.account_id = $1 AND t.lead_id = $2 AND t.cancelled_at IS NULL AND t.done_at IS NULL AND t.date > $3
-  ORDER BY t.id`
+  WHERE t.account_id = $1 AND t.lead_id = $2 AND t.cancelled_at IS NULL AND t.date > $3 ORDER BY t.id`
 
-const cancel = (subject: Subject) => statement(`cancel-open-${subject}s`)`
+const cancel = (subject: Subject) => statement(`cancel-upcoming-${subject}s`)`
   UPDATE ${subject}s SET cancelled_at = $3, changed_at = $3, invited_user_id = NULL, sequence = sequence + 1
   WHERE account_id = $1 AND id = ANY ($2)`
 
@@ -30,10 +29,10 @@ interface ErasedLead {
 }
 
 /**
- * Cancels the open future appointments and callbacks of an erased lead. Records an event of each
- * cancellation. The event names no person. Also records a notification to each invited user, because the
- * invitation in the user's calendar names the person of the lead. The events and notifications are not
- * published until the lead's other events are erased. Resolves with the ids of these events and
+ * Cancels the future appointments and callbacks of an erased lead, also if they are done. Records an
+ * event of each cancellation. The event names no person. Also records a notification to each invited user,
+ * because the invitation in the user's calendar names the person of the lead. The events and notifications
+ * are not published until the lead's other events are erased. Resolves with the ids of these events and
  * notifications.
  */
 export const cancelEntries = async (

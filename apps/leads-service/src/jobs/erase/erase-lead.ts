@@ -101,7 +101,17 @@ const INSERT = `
   INSERT INTO erasures (account_id, lead_id, requested_at, places, events, event_id, due_at)
   VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())`
 
-const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLead) => {
+interface EraseDeps extends Pick<Dependencies, 'actor' | 'assetsUrl' | 'jsonFormat'> {
+  /** Whether the refused rows of imports are emptied, too (`ERASE_IMPORT_ROWS`). */
+  erasesImportRows: boolean
+}
+
+const eraseRows = async (
+  tx: OpenTransaction,
+  accountId: number,
+  lead: LockedLead,
+  { erasesImportRows }: Pick<EraseDeps, 'erasesImportRows'>,
+) => {
   // Locks the search progress first. An indexer has then either committed this lead's terms and events,
   // which are deleted below, or will read the erased row.
   await lockProgress(tx, accountId, { skip: false })
@@ -115,8 +125,10 @@ const eraseRows = async (tx: OpenTransaction, accountId: number, lead: LockedLea
   }
   const events = await tx.query<LooseEvent>({ text: TAKE_EVENTS, values: [accountId, lead.reference] })
   erased('outbox_events', events.length)
-  const [rows] = await tx.query<{ count: number }>({ text: ERASE_IMPORT_ROWS, values: [accountId] })
-  erased('import_rows', rows!.count)
+  if (erasesImportRows) {
+    const [rows] = await tx.query<{ count: number }>({ text: ERASE_IMPORT_ROWS, values: [accountId] })
+    erased('import_rows', rows!.count)
+  }
   return { places, events }
 }
 
@@ -146,10 +158,10 @@ export const erase = async (
   tx: OpenTransaction,
   accountId: number,
   lead: LockedLead,
-  deps: Pick<Dependencies, 'actor' | 'assetsUrl' | 'jsonFormat'>,
+  deps: EraseDeps,
 ): Promise<void> => {
   const { actor } = deps
-  const { places, events } = await eraseRows(tx, accountId, lead)
+  const { places, events } = await eraseRows(tx, accountId, lead, deps)
   const { id: leadId, now: at } = lead
   const leads = await leadsFromColumns(tx, new Map([[leadId, { accountId }]]), deps.assetsUrl)
   const json = renderLeadJson({ ...leads.get(leadId)!, updated_at: at }, deps.jsonFormat)
@@ -183,7 +195,7 @@ export const eraseLead: Operation<'eraseLead'> = async (deps, request) => {
   const { accountId } = request
   await deps.database.transaction(async (tx) => {
     const lead = await requireLead(tx, lockLead, request)
-    if (!lead.erased) await erase(tx, accountId, lead, deps)
+    if (!lead.erased) await erase(tx, accountId, lead, { ...deps, erasesImportRows: true })
   })
   // Reads the receipt after the transaction, because the receipt needs a call to webhook-service, and a
   // transaction should not wait for a call.

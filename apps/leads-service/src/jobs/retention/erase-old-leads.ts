@@ -1,4 +1,4 @@
-import { hasEnded, statement } from '@leadwire/service-kit'
+import { hasEnded, type Round, statement } from '@leadwire/service-kit'
 import type { Dependencies } from '../../operation'
 import { erase, lockLead } from '../erase/erase-lead'
 import { HAS_AGED, IS_TO_BE_ERASED } from './old-leads'
@@ -25,7 +25,7 @@ const claim = statement<Claimed>('claim-lead-retention')`
   UPDATE lead_retention r SET due_at = clock_timestamp() + interval '1 minute'
   WHERE account_id = (
     SELECT r.account_id FROM lead_retention r JOIN accounts a ON a.id = r.account_id
-    WHERE ${hasEnded('r.due_at', "interval '1 hour'")} AND a.suspended_at IS NULL
+    WHERE ${hasEnded('r.due_at', "interval '1 day'")} AND a.suspended_at IS NULL
     ORDER BY r.due_at LIMIT 1 FOR NO KEY UPDATE OF r SKIP LOCKED
   )
   RETURNING account_id AS "accountId", statuses, months, read_until AS "readUntil", read_number AS "readNumber"`
@@ -56,7 +56,7 @@ const savePosition = statement('save-retention-position')`
 
 const endPass = statement('end-retention-pass')`
   UPDATE lead_retention SET read_until = NULL, read_number = NULL,
-    due_at = clock_timestamp() + interval '1 hour'
+    due_at = clock_timestamp() + interval '1 day'
   WHERE ${OF_RULE}`
 
 const checkLead = statement('check-old-lead')`
@@ -70,15 +70,18 @@ const eraseIfOld = (deps: Deps, { accountId, statuses, months }: Claimed, refere
   deps.database.transaction(async (tx) => {
     const [lead] = await lockLead(tx, accountId, reference)
     const [found] = await checkLead(tx, accountId, statuses, months, reference)
-    if (lead && found) await erase(tx, accountId, lead, { ...deps, actor: undefined })
+    if (!lead || !found) return
+    // Keeps the refused rows of imports, because a person may still correct them. They are deleted after 30
+    // days.
+    await erase(tx, accountId, lead, { ...deps, actor: undefined, erasesImportRows: false })
   })
 
 /**
  * Runs a round: reads the next leads of an account that have aged, oldest change first. Erases the leads to
- * which the account's rule applies. When a pass has read all aged leads, the next pass starts an hour later.
- * Resolves with whether a round was due.
+ * which the account's rule applies. When a pass has read all aged leads, the next pass starts a day later.
+ * Resolves with `pause` after a round, so that rounds do not take the database's time from requests.
  */
-export const eraseOldLeads = async (deps: Deps): Promise<boolean> => {
+export const eraseOldLeads = async (deps: Deps): Promise<Round> => {
   const { database } = deps
   const [claimed] = await claim(database)
   if (!claimed) return false
@@ -95,5 +98,5 @@ export const eraseOldLeads = async (deps: Deps): Promise<boolean> => {
     const { updatedAt, number } = last
     await savePosition(database, accountId, statuses, months, updatedAt, number, erased.length === 0)
   }
-  return true
+  return 'pause'
 }

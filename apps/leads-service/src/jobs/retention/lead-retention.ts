@@ -10,7 +10,7 @@ import type { Operation } from '../../operation'
 import { HAS_AGED, IS_TO_BE_ERASED } from './old-leads'
 
 /** The maximum number of leads that a count reads. It starts with the leads that changed longest ago. */
-const READ_LIMIT = 100_000
+const READ_LIMIT = 10_000
 
 const select = statement<{ statuses: string[]; months: number }>('select-lead-retention')`
   SELECT statuses, months FROM lead_retention WHERE account_id = $1`
@@ -18,11 +18,13 @@ const select = statement<{ statuses: string[]; months: number }>('select-lead-re
 const lock = statement<{ statuses: string[]; months: number }>('lock-lead-retention')`
   SELECT statuses, months FROM lead_retention WHERE account_id = $1 FOR UPDATE`
 
-// A changed rule starts a new pass, because the last pass has skipped leads that the new rule applies to.
+// Starts a new pass, because the last pass has skipped leads that a changed rule applies to. The pass starts
+// within a minute. If it started at once, an account that repeats the request would erase more than 100 leads
+// in a minute.
 const upsert = statement('set-lead-retention')`
   INSERT INTO lead_retention (account_id, statuses, months) VALUES ($1, $2, $3)
   ON CONFLICT (account_id) DO UPDATE SET statuses = excluded.statuses, months = excluded.months,
-    read_until = NULL, read_number = NULL`
+    read_until = NULL, read_number = NULL, due_at = least(lead_retention.due_at, clock_timestamp() + interval '1 minute')`
 
 const remove = statement('end-lead-retention')`
   DELETE FROM lead_retention WHERE account_id = $1`
@@ -66,13 +68,13 @@ const recordRetention = (
 export const setLeadRetention: Operation<'setLeadRetention'> = async ({ database, actor }, request) => {
   const { accountId, dryRun } = request
   const { statuses, months } = requirePart(request.retention, 'retention')
+  if (!dryRun)
+    await database.transaction(async (tx) => {
+      const [before = null] = await lock(tx, accountId)
+      upsert.send(tx, accountId, statuses, months)
+      recordRetention(tx, actor, accountId, { from: before, to: { statuses, months } })
+    })
   const [counted] = await count(database, accountId, statuses, months)
-  if (dryRun) return counted!
-  await database.transaction(async (tx) => {
-    const [before = null] = await lock(tx, accountId)
-    upsert.send(tx, accountId, statuses, months)
-    recordRetention(tx, actor, accountId, { from: before, to: { statuses, months } })
-  })
   return counted!
 }
 

@@ -1,6 +1,8 @@
+// OFFSET 0 makes PostgreSQL check each lead separately. Otherwise PostgreSQL could read all open entries.
 const hasOpen = (table: string): string => `EXISTS (
     SELECT FROM ${table} t
     WHERE t.account_id = l.account_id AND t.lead_id = l.id AND t.cancelled_at IS NULL AND t.done_at IS NULL
+    OFFSET 0
   )`
 
 /** SQL: whether a lead `l` last changed before the period that leads are kept. $3 is the number of months. */
