@@ -48,7 +48,10 @@ const LeadRetentionCount = described('LeadRetentionCount', 'A rule, and the lead
   ...rule,
   matched: Type.Integer(describe('Number of leads that the rule applies to now.', 12)),
   matched_capped: Type.Boolean(
-    describe('Whether more leads may match, because only the 10,000 leads that changed longest ago were read.', false),
+    describe(
+      'Whether more leads may match, because only the 10,000 leads that changed longest ago were read.',
+      false,
+    ),
   ),
 })
 

@@ -715,7 +715,7 @@ export interface paths {
         };
         /**
          * Retrieve figures
-         * @description Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most 366 days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (`TIME_ZONE`). Counts are exact. The times are correct to about 5 %.
+         * @description Returns counts of leads, appointments and sales, the value sold, and the time to the first response, for each group in a period of at most 366 days. Groups without figures are left out. Each lead counts with its present referrer, status and user. Test leads do not count. Days are days in the time zone of the service (`TIME_ZONE`). Counts are exact. The times are correct to 2.5 %, and rounded to seconds.
          *
          *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
          */
@@ -4930,7 +4930,7 @@ export interface components {
              */
             matched: number;
             /**
-             * @description Whether more leads may match, because only the 100,000 oldest leads were read.
+             * @description Whether more leads may match, because only the 10,000 leads that changed longest ago were read.
              * @example false
              */
             matched_capped: boolean;
@@ -5093,7 +5093,7 @@ export interface components {
         FiguresList: {
             data: components["schemas"]["Figures"][];
             /**
-             * @description Whether all leads and changes are counted. false for about a second after each change, and longer after an import or a rebuild.
+             * @description Whether all leads and changes are counted. false for about a second after a change, and longer after a change without an event, an import or a rebuild.
              * @example true
              */
             is_current: boolean;
