@@ -501,12 +501,16 @@ test('a request for too many figures or groups is refused', async () => {
     accountId,
   )
   expect((await request('day')).figures).toHaveLength(365)
-  await expect(request('referrer')).rejects.toMatchObject({ fieldErrors: { to: [expect.stringContaining('10000 groups')] } })
+  await expect(request('referrer')).rejects.toMatchObject({
+    fieldErrors: { to: [expect.stringContaining('10000 groups')] },
+  })
   await query(
     `INSERT INTO response_figures VALUES ($1, date '2025-01-01', 'Referrer 1', 'open', 1, 9, 1)`,
     accountId,
   )
-  await expect(request('day')).rejects.toMatchObject({ fieldErrors: { to: [expect.stringContaining('too many figures')] } })
+  await expect(request('day')).rejects.toMatchObject({
+    fieldErrors: { to: [expect.stringContaining('too many figures')] },
+  })
 })
 
 test('an account has its own figures, and an unknown account has none', async () => {
