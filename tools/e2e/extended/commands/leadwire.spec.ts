@@ -161,8 +161,14 @@ test('figures are compared with the leads, and rebuilt', async () => {
     )
   await awaitCheck()
   const rebuilt = await leadwire('figures', 'rebuild', ...account, '--json')
-  expect(JSON.parse(rebuilt)).toEqual({ account: system.account.id, state: 'rebuilding' })
+  const rebuilding = { account: system.account.id, state: 'rebuilding' }
+  expect(JSON.parse(rebuilt)).toEqual(rebuilding)
   await awaitCheck()
+  expect(JSON.parse(await leadwire('figures', 'rebuild', '--json'))).toContainEqual(rebuilding)
+  await awaitCheck()
+  expect(JSON.parse(await leadwire('figures', 'check', '--json'))).toContainEqual(
+    expect.objectContaining({ account: system.account.id, differing_leads: [], differing_days: [] }),
+  )
 })
 
 test('a publishable token requires origins', async () => {

@@ -63,9 +63,9 @@ const COMPARE_DAY = `
 const DAY_LIMIT_MS = 120_000
 
 /**
- * Returns whether the sums of a day are wrong. A day may have millions of leads, because an import creates all
- * its leads on one day. Their comparison takes longer than the usual limit of a statement. Only operators can
- * ask for it.
+ * Returns whether the sums of a day are wrong. A day may have millions of leads, because an import creates
+ * all its leads on one day. Their comparison takes longer than the usual limit of a statement. Only operators
+ * can ask for it.
  */
 const compareDay = (database: Database, accountId: number, day: string): Promise<boolean> =>
   database.with('compare-day', [`statement_timeout = ${DAY_LIMIT_MS}`]).transaction(async (tx) => {
