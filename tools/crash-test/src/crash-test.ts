@@ -15,6 +15,7 @@ import { startStack } from './start-stack'
 
 const TIMEOUT_MS = 3000
 const QUIET_WITHIN_MS = 180_000
+const COUNTED_WITHIN_MS = 60_000
 
 /** The pauses between retries are short, so that all retries happen during the run. */
 const SETTINGS = {
@@ -26,6 +27,13 @@ const SETTINGS = {
 /** The output of `leadwire reconcile --full --json`. */
 export type Reconciled = Record<string, unknown> & { unexplained_count: number; unexplained: unknown[] }
 
+/** The output of `leadwire figures check --json`. */
+export interface CheckedFigures {
+  checked_leads: number
+  differing_leads: number[]
+  differing_days: string[]
+}
+
 export interface Report {
   seed: number
   minutes: number
@@ -36,26 +44,43 @@ export interface Report {
   verdict: Verdict
   files: { stored: number; lost: string[] }
   reconciled: Reconciled
+  figures: CheckedFigures
   /** Descriptions of everything that is wrong. Empty if the test passed. */
   errors: string[]
 }
 
-const reconcile = async ({ cli }: Ground): Promise<Reconciled> => {
+/** Runs a command of `leadwire` and returns its JSON. */
+const runLeadwire = async <Output>({ cli }: Ground, ...command: string[]): Promise<Output> => {
   const main = join(repositoryRoot, 'tools/leadwire/dist/main.js')
   const env = { ...process.env, ...cli }
-  const args = [main, 'reconcile', '--full', '--json']
+  const args = [main, ...command, '--json']
   const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) => {
     execFile(process.execPath, args, { env }, (_error, stdout, stderr) => resolve({ stdout, stderr }))
   })
-  if (stdout === '') throw new Error(`leadwire reconcile: ${stderr}`)
+  if (stdout === '') throw new Error(`leadwire ${command.join(' ')}: ${stderr}`)
   return JSON.parse(stdout)
+}
+
+const areFiguresCurrent = async ({ base, token }: Ground): Promise<boolean> => {
+  const response = await fetch(`${base}/manage/figures`, { headers: { authorization: `Bearer ${token}` } })
+  if (response.status !== 200) throw new Error(`the figures can't be read: ${await response.text()}`)
+  const { is_current } = (await response.json()) as { is_current: boolean }
+  return is_current
+}
+
+/** Waits until all leads are counted, and compares the figures with the leads. */
+const checkFigures = async (ground: Ground): Promise<CheckedFigures> => {
+  const counted = { what: 'all leads to be counted', timeoutMs: COUNTED_WITHIN_MS, everyMs: 500 }
+  await poll(() => areFiguresCurrent(ground), counted)
+  return runLeadwire(ground, 'figures', 'check', '--account', String(ground.accountId))
 }
 
 const listErrors = ({
   verdict,
   files,
   reconciled,
-}: Pick<Report, 'verdict' | 'files' | 'reconciled'>): string[] => {
+  figures,
+}: Pick<Report, 'verdict' | 'files' | 'reconciled' | 'figures'>): string[] => {
   const countUnexplained = (anomalies: Verdict['duplicates']) =>
     anomalies.filter(({ because }) => because === null).length
   const counts: [count: number, what: string][] = [
@@ -69,9 +94,12 @@ const listErrors = ({
     [verdict.attemptsWrong.length, 'deliveries with wrong records of attempts'],
     [verdict.numbersWrong.length, 'events with a wrong number'],
     [reconciled.unexplained_count, 'findings of leadwire reconcile'],
+    [figures.differing_leads.length, 'leads with wrong figures'],
+    [figures.differing_days.length, 'days with wrong figures'],
   ]
   const errors = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`)
   if (verdict.accepted === 0) errors.push('the load created no lead')
+  if (figures.checked_leads === 0) errors.push('no lead was counted')
   if (files.stored === 0) errors.push('the load stored no file')
   return errors
 }
@@ -111,7 +139,8 @@ const run = async (
   const quiet = { what: 'all deliveries to end', timeoutMs: QUIET_WITHIN_MS, everyMs: 500 }
   await poll(() => isQuiet(ground), quiet).catch((error: Error) => say(error.message))
   const records = await readRecords(ground)
-  const reconciled = await reconcile(ground)
+  const reconciled = await runLeadwire<Reconciled>(ground, 'reconcile', '--full')
+  const figures = await checkFigures(ground)
   const { listArrivals } = receiver
   const verdict = compare({ accepted: load.accepted, records, listArrivals, hazards })
   const files = { stored: load.files.length, lost: await findLostFiles(ground, load.files) }
@@ -124,7 +153,8 @@ const run = async (
     verdict,
     files,
     reconciled,
-    errors: listErrors({ verdict, files, reconciled }),
+    figures,
+    errors: listErrors({ verdict, files, reconciled, figures }),
   }
 }
 

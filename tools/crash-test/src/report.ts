@@ -44,6 +44,8 @@ export const renderReport = ({ verdict, hazards, ...report }: Report): string =>
       ['deliveries with wrong records of attempts', verdict.attemptsWrong.length],
       ['events with a wrong number', verdict.numbersWrong.length],
       ['findings of `leadwire reconcile --full`', report.reconciled.unexplained_count],
+      ['leads with wrong figures', report.figures.differing_leads.length],
+      ['days with wrong figures', report.figures.differing_days.length],
     ]),
     '',
     ...(anomalies.length > 0 ? ['| Event | Attempt | Explanation |', '|---|---|---|'] : []),

@@ -390,14 +390,13 @@ test('a lead that is erased while it is counted keeps its response', async () =>
   await service.leads.scheduleCallback({ callback: entry(accountId, reference, userId) })
   const responses = await readResponses(accountId)
   await service.leads.updateLead({ accountId, reference, value: 5 })
-  let counted: Promise<void> | undefined
-  await service.db.transaction(async (tx) => {
+  const { counted } = await service.db.transaction(async (tx) => {
     // The batch has then read the lead, and waits to delete its figures.
     await tx.query({
       text: 'SELECT FROM lead_figures WHERE account_id = $1 FOR UPDATE',
       values: [accountId],
     })
-    counted = count(accountId)
+    const batches = count(accountId)
     await eventually(async () =>
       expect(
         await query(
@@ -409,6 +408,7 @@ test('a lead that is erased while it is counted keeps its response', async () =>
     await service.leads.eraseLead({ accountId, reference })
     // Stands for records that an erasure deletes.
     await query('DELETE FROM callbacks WHERE account_id = $1', accountId)
+    return { counted: batches }
   })
   await counted
   expect(await readResponses(accountId)).toEqual(responses)
