@@ -116,6 +116,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
       body: `${JSON.stringify(LEAD_OF_PERSON)}\n${JSON.stringify({ ...LEAD_OF_PERSON, email: `${MARK}@@` })}\n`,
       headers: { 'content-type': 'application/x-ndjson' },
     },
+    'PUT /manage/lead-retention': { json: { statuses: ['lost'], months: 240 } },
     'PATCH /manage/account': { json: { contact_email: EMAIL } },
     'POST /manage/users': { json: { email: `second-${EMAIL}`, name: MARK, role: 'sales' } },
     'POST /sign-in-links': { json: { email: EMAIL } },
