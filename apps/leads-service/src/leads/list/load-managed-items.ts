@@ -9,7 +9,7 @@ const CUSTOMER = recordMapper(ListedCustomer, 'l', { as: 'customer' })
 /** SQL: the earliest open entry of a lead `l` in a table. */
 const selectFirstEntry = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, e.id, e.date, e.user_id FROM ${table} e
-  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date LIMIT 1`
+  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date, e.id LIMIT 1`
 
 // `item` is null if the stored JSON of the lead has another format than $3. An erased lead has no `next`,
 // although its past entries stay open.
@@ -24,7 +24,7 @@ const selectItems = statement<ItemRow>('load-managed-items')`
   LEFT JOIN LATERAL (
     SELECT * FROM (
       (${selectFirstEntry('appointments', 'appointment')}) UNION ALL (${selectFirstEntry('callbacks', 'callback')})
-    ) entries ORDER BY date LIMIT 1
+    ) entries ORDER BY date, kind LIMIT 1
   ) next ON l.erased_at IS NULL
   ORDER BY asked.ord`
 
