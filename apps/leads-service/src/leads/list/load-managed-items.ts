@@ -6,10 +6,14 @@ import { IS_OPEN_ENTRY } from './lead-filters'
 
 const CUSTOMER = recordMapper(ListedCustomer, 'l', { as: 'customer' })
 
-/** SQL: the earliest open entry of a lead `l` in a table. */
+/**
+ * SQL: the earliest open entry of a lead `l` in a table. Orders only by date, as the index of the open
+ * entries of a lead does. For an order by date and id, PostgreSQL could read the open entries of the whole
+ * account, because their index has this order.
+ */
 const selectFirstEntry = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, e.id, e.date, e.user_id FROM ${table} e
-  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date, e.id LIMIT 1`
+  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date LIMIT 1`
 
 // `item` is null if the stored JSON of the lead has another format than $3. An erased lead has no `next`,
 // although its past entries stay open.
