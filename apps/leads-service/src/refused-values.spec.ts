@@ -97,6 +97,9 @@ const listRefusedCalls = (): [string, () => Promise<unknown>][] => {
   const lead = { accountId, reference }
   const entry = { ...lead, userId, notify: false, date: '2026-03-28T09:30:00Z' }
   const attachment = { ...lead, file: file(), baseUrl: 'https://a.test', claimId: '' }
+  const change = newLead({ value: -1, upsert: { given: ['value'], ifMatch: undefined } })
+  const bulk = { accountId, references: [reference], traceparent: '' }
+  const due = { accountId, sort: '-created_at', perPage: 20, filters: { dueTo: 'soon' } }
   const token = { accountId, name: 'a', scopes: ['leads'], test: false }
   const visitor = { userAgent: 'a', ip: '192.0.2.1', test: false }
   const rows = {
@@ -112,6 +115,11 @@ const listRefusedCalls = (): [string, () => Promise<unknown>][] => {
     ['value', () => leads.updateLead({ ...lead, value: -1, notify: false })],
     ['status', () => leads.updateLead({ ...lead, status: 'no such', notify: false })],
     ['NUL in a user email', () => leads.updateLead({ ...lead, userEmail: NUL, notify: false })],
+    ['a changed value', () => leads.updateManagedLead({ ...lead, lead: change, traceparent: '' })],
+    ['no changed lead', () => leads.updateManagedLead({ ...lead, lead: undefined, traceparent: '' })],
+    ['a value in bulk', () => leads.updateLeadsInBulk({ ...bulk, lead: change })],
+    ['no lead in bulk', () => leads.updateLeadsInBulk({ ...bulk, lead: undefined })],
+    ['a date of entries', () => leads.findLeads({ ...due, place: { $case: 'page', value: 1 } })],
     ['no appointment', () => leads.scheduleAppointment({ appointment: undefined })],
     ['no callback', () => leads.scheduleCallback({ callback: undefined })],
     ['no change', () => leads.rescheduleCallback({ change: undefined })],

@@ -40,7 +40,7 @@ const SENDER_FIELDS = {
 
 const { test: _test, ...changeable } = LeadRow.properties
 
-/** The body of a change of a lead by its reference. Whether a lead is a test lead cannot be changed. */
+/** The body of a change of a lead by its reference. The field `test` cannot be changed. */
 export const UpdateManagedLead: TObject = Type.Object(
   { ...changeable, ...SENDER_FIELDS },
   {
@@ -77,7 +77,7 @@ const withoutNulls = (given: object): object =>
 const BLANK = Object.fromEntries(REQUIRED.map((name) => [name, '']))
 
 /** The fields that a change cannot clear. */
-const LASTING = [...REQUIRED, ...(Object.keys(SENDER_FIELDS) as (keyof VisitorFields)[])]
+const UNCLEARABLE = [...REQUIRED, ...(Object.keys(SENDER_FIELDS) as (keyof VisitorFields)[])]
 
 /**
  * Returns the lead of a row, or all errors and the unchecked fields. `check` must use the schema LeadRow or
@@ -96,7 +96,7 @@ export const readLeadRow = (
   // the update does not turn a test lead into a live lead.
   const isKept = (name: string) => name === 'test' && visitor.test && !fields.test
   const given = Object.keys(body.fields).filter((name) => Object.hasOwn(PROPERTIES, name) && !isKept(name))
-  const required = changes ? LASTING : REQUIRED
+  const required = changes ? UNCLEARABLE : REQUIRED
   const missing = required
     .filter((name) => fields[name] === undefined && (!isUpsert || given.includes(name)))
     .map((name) => [name, [`The ${labelField(name)} field is required.`]])

@@ -15,7 +15,7 @@ const listTestErrors = (fields: UncheckedFields): FieldErrors =>
 
 export const updateManagedLead = operation({
   route: 'PATCH /manage/leads/:reference',
-  summary: 'Update all fields of a lead',
+  summary: 'Update any field of a lead',
   description:
     'Updates the fields in the request, and sends `lead.updated`. All fields of POST /manage/leads can be updated, except `test`. `"user_id": null` unassigns the lead. `{}` changes nothing. With If-Match, the update applies only if the current ETag matches; otherwise the response is 412.',
   etag: 'change',

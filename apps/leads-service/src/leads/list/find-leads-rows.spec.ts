@@ -223,6 +223,14 @@ test.each<Partial<LeadFilters>>([
   expect(unknown.rows).toBeLessThan(known.rows * 1.2 + 10)
 })
 
+test('a page of the list for people reads one entry of each kind for each lead', async () => {
+  for (const account of [small, large, recent]) {
+    const { count, rows } = await read(account, { managed: true })
+    expect(count).toBe(20)
+    expect(rows).toBeLessThan(200)
+  }
+})
+
 test.each<[string, Partial<LeadFilters>]>([
   ['-created_at', { status: 'open', referrer: 'Phone' }],
   ['created_at', { test: false, assignedTo: 1 }],

@@ -6,7 +6,11 @@ import { IS_OPEN_ENTRY } from './lead-filters'
 
 const CUSTOMER = recordMapper(ListedCustomer, 'l', { as: 'customer' })
 
-/** SQL: the earliest open entry of a lead `l` in a table. */
+/**
+ * SQL: the earliest open entry of a lead `l` in a table. Orders only by date, as the index of the open
+ * entries of a lead does. For an order by date and id, PostgreSQL could read the open entries of the whole
+ * account, because their index has this order.
+ */
 const selectFirstEntry = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, e.id, e.date, e.user_id FROM ${table} e
   WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date LIMIT 1`
@@ -24,7 +28,7 @@ const selectItems = statement<ItemRow>('load-managed-items')`
   LEFT JOIN LATERAL (
     SELECT * FROM (
       (${selectFirstEntry('appointments', 'appointment')}) UNION ALL (${selectFirstEntry('callbacks', 'callback')})
-    ) entries ORDER BY date LIMIT 1
+    ) entries ORDER BY date, kind LIMIT 1
   ) next ON l.erased_at IS NULL
   ORDER BY asked.ord`
 
