@@ -21,7 +21,12 @@ const LeadBulkChange = Type.Object(
       description: 'Attributes to set. Each is merged with the stored attributes; null removes an attribute.',
     },
   }),
-  { title: 'LeadBulkChange', additionalProperties: false, minProperties: 1 },
+  {
+    title: 'LeadBulkChange',
+    additionalProperties: false,
+    minProperties: 1,
+    examples: [{ status: 'lost', user_id: null }],
+  },
 )
 
 const UpdateLeadsInBulk = named('UpdateLeadsInBulkRequest', {

@@ -1,14 +1,13 @@
 import { LEAD_STATUSES } from '@leadwire/contracts'
-import { describe, integer, namedWord, optional } from '@leadwire/requests'
+import { describe, enumeration, integer, optional } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { described, named, orNull, recordResponse } from '../api/schemas'
 
 const rule = {
-  statuses: Type.Array(namedWord('LeadStatus', LEAD_STATUSES), {
+  statuses: Type.Array(enumeration(LEAD_STATUSES), {
     minItems: 1,
     maxItems: LEAD_STATUSES.length,
-    uniqueItems: true,
     ...describe('The statuses of the leads to erase.', ['lost', 'not_interested']),
   }),
   months: integer('The number of months without a change after which a lead is erased.', 24, {
@@ -69,7 +68,8 @@ export const setLeadRetention = operation({
   }),
   answer: recordResponse(LeadRetentionCount, 'The rule, and the number of leads that it applies to now.'),
   handler: async ({ accountId, clients, limits, valid }) => {
-    const { dry_run: dryRun = false, ...retention } = await valid()
+    const { statuses: given, months, dry_run: dryRun = false } = await valid()
+    const retention = { statuses: [...new Set(given)], months }
     const asked = { accountId, retention, dryRun }
     const { matched, capped } = await clients.accounts.setLeadRetention(asked, limits)
     return { ...retention, matched, matched_capped: capped }

@@ -308,7 +308,9 @@ const touchedByUse = async (world: World): Promise<Touched> => {
       GROUP BY 1 HAVING sum(calls) >= 3`)
   const all = [...(await read(leads)), ...(await read(webhooks))]
   // Replaces constants and parameters, because pg_stat_statements may list a statement in both forms.
-  return new Map(all.map(({ query, ...one }) => [query.replace(/\$\d+|'[^']*'|\b\d+(?:\.\d+)?\b/g, '?'), one]))
+  return new Map(
+    all.map(({ query, ...one }) => [query.replace(/\$\d+|'[^']*'|\b\d+(?:\.\d+)?\b/g, '?'), one]),
+  )
 }
 
 test(
