@@ -406,7 +406,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Update all fields of a lead
+         * Update any field of a lead
          * @description Updates the fields in the request, and sends `lead.updated`. All fields of POST /manage/leads can be updated, except `test`. `"user_id": null` unassigns the lead. `{}` changes nothing. With If-Match, the update applies only if the current ETag matches; otherwise the response is 412.
          *
          *     Needs a token with the scope `leads` or `manage`.
@@ -4109,6 +4109,12 @@ export interface components {
         LeadBatchResponse: {
             data: components["schemas"]["LeadBatchOutcome"][];
         };
+        /**
+         * @example {
+         *       "status": "lost",
+         *       "user_id": null
+         *     }
+         */
         LeadBulkChange: {
             /**
              * @description The new status.
@@ -4867,8 +4873,6 @@ export interface components {
              */
             next_cursor: string | null;
         };
-        /** @enum {string} */
-        LeadStatus: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
         /** @description Leads with one of the statuses are erased when they have not changed for this number of months and have no open appointment or callback. */
         LeadRetention: {
             /**
@@ -4878,7 +4882,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: components["schemas"]["LeadStatus"][];
+            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
@@ -4897,7 +4901,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: components["schemas"]["LeadStatus"][];
+            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
@@ -4918,7 +4922,7 @@ export interface components {
              *       "not_interested"
              *     ]
              */
-            statuses: components["schemas"]["LeadStatus"][];
+            statuses: ("appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact")[];
             /**
              * @description The number of months without a change after which a lead is erased.
              * @example 24
@@ -9106,7 +9110,11 @@ export interface operations {
                  * @example {
                  *       "references": [
                  *         "0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10"
-                 *       ]
+                 *       ],
+                 *       "set": {
+                 *         "status": "lost",
+                 *         "user_id": null
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateLeadsInBulkRequest"];
