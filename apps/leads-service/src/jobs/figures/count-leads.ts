@@ -13,6 +13,7 @@
  * count-leads.spec.ts proves the invariants.
  */
 import { type Database, type OpenTransaction, splitIntoColumns, statement } from '@leadwire/service-kit'
+import { listPolled, POLLED_ACCOUNTS, type Polled } from '../../loops/start-account-loops'
 import { COLUMNS, selectFigures } from './lead-figures'
 
 /** The maximum numbers of new leads and of changes that one transaction counts. */
@@ -203,18 +204,15 @@ const FROM_ACCOUNTS = `
   LEFT JOIN LATERAL (SELECT true AS found FROM changed_leads WHERE account_id = a.id LIMIT 1) c ON true`
 
 const selectBehind = statement<{ id: number; behind: boolean }>('uncounted-accounts')`
-  SELECT a.id, ${IS_BEHIND} AS behind ${FROM_ACCOUNTS} WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
+  SELECT a.id, ${IS_BEHIND} AS behind ${FROM_ACCOUNTS} WHERE a.id > $1 ORDER BY a.id LIMIT ${POLLED_ACCOUNTS}`
 
 /**
- * Finds the accounts with leads to count, among the 1,000 accounts that follow `after`. `last` is the last
- * account that was read, or undefined if no account follows `after`.
+ * Finds the accounts with leads to count, among the POLLED_ACCOUNTS accounts that follow `after`. `last` is the
+ * last account that was read, or undefined if no more accounts follow.
  */
-export const findUncounted = async (
-  database: Database,
-  after: number,
-): Promise<{ behind: number[]; last: number | undefined }> => {
+export const findUncounted = async (database: Database, after: number): Promise<Polled> => {
   const rows = await selectBehind(database, after)
-  return { behind: rows.filter(({ behind }) => behind).map(({ id }) => id), last: rows.at(-1)?.id }
+  return listPolled(rows)
 }
 
 const selectOne = statement<{ behind: boolean }>('is-account-uncounted')`

@@ -1,5 +1,6 @@
 import { SEARCH_FORMAT } from '@leadwire/contracts'
 import { type Database, ServiceError, statement } from '@leadwire/service-kit'
+import { listPolled, POLLED_ACCOUNTS, type Polled } from '../../loops/start-account-loops'
 import type { OutboxEvent, RecordingDeps } from '../../outbox/record-events'
 import { reportSuspects } from './report-suspects'
 import { lockProgress, writeTerms } from './write-terms'
@@ -80,16 +81,13 @@ export const catchUp = async (deps: IndexDeps, accountId: number): Promise<void>
 const selectBehind = statement<{ id: number; behind: boolean }>('unindexed-accounts')`
   SELECT a.id, (a.lead_count > coalesce(p.number, 0) OR p.format < ${SEARCH_FORMAT}) IS TRUE AS behind
   FROM accounts a LEFT JOIN lead_search_progress p ON p.account_id = a.id
-  WHERE a.id > $1 ORDER BY a.id LIMIT 1000`
+  WHERE a.id > $1 ORDER BY a.id LIMIT ${POLLED_ACCOUNTS}`
 
 /**
- * Finds the accounts whose leads must be indexed, among the 1,000 accounts that follow `after`. `last` is the
- * last account that was read, or undefined if no account follows `after`.
+ * Finds the accounts whose leads must be indexed, among the POLLED_ACCOUNTS accounts that follow `after`.
+ * `last` is the last account that was read, or undefined if no more accounts follow.
  */
-export const findBehind = async (
-  database: Database,
-  after: number,
-): Promise<{ behind: number[]; last: number | undefined }> => {
+export const findBehind = async (database: Database, after: number): Promise<Polled> => {
   const rows = await selectBehind(database, after)
-  return { behind: rows.filter(({ behind }) => behind).map(({ id }) => id), last: rows.at(-1)?.id }
+  return listPolled(rows)
 }
