@@ -70,16 +70,9 @@ const changeFigures = (count: number) =>
     [system.account.id, count],
   )
 
-const grow = async ({ endpoints, userId }: World, count: number) => {
-  const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
-  await fillLeads(target, system.account.id, count)
-  for (const table of ['appointments', 'callbacks'] as const) await fillEntries(table, userId, count)
-  await changeFigures(count)
-  // The deliveries are due tomorrow, so that no attempt changes them.
-  const due = { from: Date.now() + 86_400_000, everyMs: 1 }
-  for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
-    await fillDeliveries(target, { endpointId: endpoints[status], count, status, due })
-  await eventually(
+/** Waits until all leads are indexed, and all leads and changes are counted. */
+const waitUntilIndexed = () =>
+  eventually(
     async () =>
       expect(
         await leads.rows(
@@ -91,6 +84,17 @@ const grow = async ({ endpoints, userId }: World, count: number) => {
       ).toHaveLength(1),
     { timeoutMs: 120_000 + LARGE },
   )
+
+const grow = async ({ endpoints, userId }: World, count: number) => {
+  const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
+  await fillLeads(target, system.account.id, count)
+  for (const table of ['appointments', 'callbacks'] as const) await fillEntries(table, userId, count)
+  await changeFigures(count)
+  // The deliveries are due tomorrow, so that no attempt changes them.
+  const due = { from: Date.now() + 86_400_000, everyMs: 1 }
+  for (const status of ['delivered', 'pending', 'held', 'exhausted'] as const)
+    await fillDeliveries(target, { endpointId: endpoints[status], count, status, due })
+  await waitUntilIndexed()
   for (const sql of [leads, webhooks]) {
     const tables = await sql.rows<{ name: string }>(
       `SELECT format('%I.%I', schemaname, relname) AS name FROM pg_stat_user_tables`,
@@ -297,6 +301,8 @@ const touchedByUse = async (world: World): Promise<Touched> => {
   for (let time = 0; time < TIMES; time += 1) {
     await use(world)
     if (time % 2 === 0) await manage()
+    // Otherwise the loops might work on several rounds together, and run too few statements.
+    await waitUntilIndexed()
   }
   await download('/manage/exports')
   await download('/manage/exports?status=open&referrer=Phone')
