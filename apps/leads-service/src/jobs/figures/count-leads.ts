@@ -207,8 +207,8 @@ const selectBehind = statement<{ id: number; behind: boolean }>('uncounted-accou
   SELECT a.id, ${IS_BEHIND} AS behind ${FROM_ACCOUNTS} WHERE a.id > $1 ORDER BY a.id LIMIT ${POLLED_ACCOUNTS}`
 
 /**
- * Finds the accounts with leads to count, among the POLLED_ACCOUNTS accounts that follow `after`. `last` is the
- * last account that was read, or undefined if no more accounts follow.
+ * Finds the accounts with leads to count, among the POLLED_ACCOUNTS accounts that follow `after`. `last` is
+ * the last account that was read, or undefined if no more accounts follow.
  */
 export const findUncounted = async (database: Database, after: number): Promise<Polled> => {
   const rows = await selectBehind(database, after)
