@@ -4,13 +4,14 @@ import { firstPage } from '../database/page'
 import { LIMIT } from '../leads/read/lead-records'
 import type { Subject } from '../notifications/record-notification'
 import type { Operation } from '../operation'
+import { isOpenEntry } from './is-open-entry'
 import { ENTRY_COLUMNS, type EntryRow } from './schedule'
 
 /** The kinds of entries, in the order that entries with the same date have. */
 const KINDS: readonly Subject[] = ['appointment', 'callback']
 
 const STATES = {
-  open: 'AND t.cancelled_at IS NULL AND t.done_at IS NULL',
+  open: `AND ${isOpenEntry('t')}`,
   done: 'AND t.cancelled_at IS NULL AND t.done_at IS NOT NULL',
   all: '',
 }

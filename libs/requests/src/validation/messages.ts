@@ -60,7 +60,7 @@ const MESSAGES: Record<string, (label: string, limit: number) => string> = {
   uniqueItems: (label) => `The ${label} field has a duplicate value.`,
   not: (label) => `The ${label} cannot be set with this token. Leave it out.`,
   minProperties: (label, limit) =>
-    `The ${label} must have at least ${limit} ${limit === 1 ? 'item' : 'items'}.`,
+    `The ${label} must have at least ${limit} ${limit === 1 ? 'field' : 'fields'}.`,
   maxProperties: (label, limit) => `The ${label} may not have more than ${limit} items.`,
 }
 

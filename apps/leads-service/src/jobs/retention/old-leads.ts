@@ -1,7 +1,9 @@
+import { isOpenEntry } from '../../scheduling/is-open-entry'
+
 // OFFSET 0 makes PostgreSQL check each lead separately. Otherwise PostgreSQL could read all open entries.
 const hasOpen = (table: string): string => `EXISTS (
     SELECT FROM ${table} t
-    WHERE t.account_id = l.account_id AND t.lead_id = l.id AND t.cancelled_at IS NULL AND t.done_at IS NULL
+    WHERE t.account_id = l.account_id AND t.lead_id = l.id AND ${isOpenEntry('t')}
     OFFSET 0
   )`
 

@@ -22,6 +22,8 @@ interface Item {
   status: string
   created_at: string
   updated_at: string
+  /** Only in the list for people. */
+  next?: { date: string } | null
 }
 
 const find = async (accountId: number, over: Parameters<typeof FindLeadsRequest.fromPartial>[0] = {}) => {
@@ -316,7 +318,7 @@ describe('open appointments and callbacks', () => {
 
   const listNext = async () => {
     const { leads } = await find(accountId, { managed: true })
-    return leads.map((lead) => (lead as unknown as { next: { date: string } | null }).next?.date)
+    return leads.map(({ next }) => next?.date)
   }
 
   beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { type LeadFilters, LeadListItem, listFields } from '@leadwire/contracts'
 import { type SearchWord, type Starts, searchWords } from '../../jobs/search/search-terms'
+import { isOpenEntry } from '../../scheduling/is-open-entry'
 
 /** Collects the values of a statement. `at` adds a value, and returns its placeholder. */
 export const statementValues = () => {
@@ -53,12 +54,9 @@ export const inRange = (
   return `r.account_id = $1 AND ${column} >= ${at(prefix)} AND ${column} < ${at(prefix + LAST)}`
 }
 
-/** SQL: the condition that an entry `e` is open. The indexes of open entries have this condition. */
-export const IS_OPEN_ENTRY = 'e.cancelled_at IS NULL AND e.done_at IS NULL'
-
 /** Returns the condition that an entry `e` of the account in $1 is open, and in a range of dates. */
 const isDue = ({ from, to }: EntryFilter, at: At): string => {
-  const conditions = ['e.account_id = $1', IS_OPEN_ENTRY]
+  const conditions = ['e.account_id = $1', isOpenEntry('e')]
   if (from !== undefined) conditions.push(`e.date >= ${at(from)}`)
   if (to !== undefined) conditions.push(`e.date < ${at(to)}`)
   return conditions.join(' AND ')

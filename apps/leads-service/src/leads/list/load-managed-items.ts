@@ -1,8 +1,8 @@
 import { ListedCustomer } from '@leadwire/contracts'
 import { statement, type Transaction } from '@leadwire/service-kit'
 import { type Row, recordMapper } from '../../database/row-mapper'
+import { isOpenEntry } from '../../scheduling/is-open-entry'
 import { DUPLICATE_OF, loadItemsFromColumns } from '../read/lead-rows'
-import { IS_OPEN_ENTRY } from './lead-filters'
 
 const CUSTOMER = recordMapper(ListedCustomer, 'l', { as: 'customer' })
 
@@ -13,7 +13,7 @@ const CUSTOMER = recordMapper(ListedCustomer, 'l', { as: 'customer' })
  */
 const selectFirstEntry = (table: string, kind: string): string => `
   SELECT '${kind}' AS kind, e.id, e.date, e.user_id FROM ${table} e
-  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${IS_OPEN_ENTRY} ORDER BY e.date LIMIT 1`
+  WHERE e.account_id = l.account_id AND e.lead_id = l.id AND ${isOpenEntry('e')} ORDER BY e.date LIMIT 1`
 
 // `item` is null if the stored JSON of the lead has another format than $3. An erased lead has no `next`,
 // although its past entries stay open.
