@@ -294,6 +294,8 @@ const manage = async () => {
 /** By statement: how many buffer pages an execution touches and how many rows it returns, on average. */
 type Touched = Map<string, { touched: number; rows: number }>
 
+const CONSTANTS = /\$\d+|'[^']*'|\b(?:\d+(?:\.\d+)?|NULL|true|false)\b/gi
+
 const touchedByUse = async (world: World): Promise<Touched> => {
   const reset =
     'SELECT pg_stat_statements_reset(0, (SELECT oid FROM pg_database WHERE datname = current_database()))'
@@ -314,9 +316,7 @@ const touchedByUse = async (world: World): Promise<Touched> => {
       GROUP BY 1 HAVING sum(calls) >= 3`)
   const all = [...(await read(leads)), ...(await read(webhooks))]
   // Replaces constants and parameters, because pg_stat_statements may list a statement in both forms.
-  return new Map(
-    all.map(({ query, ...one }) => [query.replace(/\$\d+|'[^']*'|\b\d+(?:\.\d+)?\b/g, '?'), one]),
-  )
+  return new Map(all.map(({ query, ...one }) => [query.replace(CONSTANTS, '?'), one]))
 }
 
 test(
