@@ -19,7 +19,7 @@ const hasPython = hasJava && answers('python3', ['-m', 'pip', '--version'])
 const hasPhp = hasJava && answers('php', ['-r', "require 'GuzzleHttp/autoload.php';"])
 
 // Allows ten minutes, because this file installs packages and a generator downloads a program.
-jest.setTimeout(600_000)
+jest.setTimeout(1_800_000)
 
 let stage: SharedStage
 let tenant: Tenant

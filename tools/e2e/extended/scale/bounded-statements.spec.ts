@@ -291,10 +291,12 @@ const manage = async () => {
   await finished(`/manage/leads/${reference}/erasure`)
 }
 
-/** By statement: how many buffer pages an execution touches and how many rows it returns, on average. */
-type Touched = Map<string, { touched: number; rows: number }>
-
-const CONSTANTS = /\$\d+|'[^']*'|\b(?:\d+(?:\.\d+)?|NULL|true|false)\b/gi
+/**
+ * By the id of a statement: its text, how many buffer pages an execution touches and how many rows it
+ * returns, on average. The id is the key, because pg_stat_statements may list a text with or without its
+ * constants.
+ */
+type Touched = Map<string, { query: string; touched: number; rows: number }>
 
 const touchedByUse = async (world: World): Promise<Touched> => {
   const reset =
@@ -309,14 +311,14 @@ const touchedByUse = async (world: World): Promise<Touched> => {
   await download('/manage/exports')
   await download('/manage/exports?status=open&referrer=Phone')
   const read = async (sql: Sql) =>
-    sql.rows<{ query: string; touched: number; rows: number }>(`
-      SELECT query, sum(shared_blks_hit + shared_blks_read)::float / sum(calls) AS touched, sum(rows)::float / sum(calls) AS rows
+    sql.rows<{ id: string; query: string; touched: number; rows: number }>(`
+      SELECT queryid::text AS id, min(query) AS query,
+        sum(shared_blks_hit + shared_blks_read)::float / sum(calls) AS touched, sum(rows)::float / sum(calls) AS rows
       FROM pg_stat_statements
       WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND query !~ 'pg_stat_statements|^VACUUM'
       GROUP BY 1 HAVING sum(calls) >= 3`)
   const all = [...(await read(leads)), ...(await read(webhooks))]
-  // Replaces constants and parameters, because pg_stat_statements may list a statement in both forms.
-  return new Map(all.map(({ query, ...one }) => [query.replace(CONSTANTS, '?'), one]))
+  return new Map(all.map(({ id, ...one }) => [id, one]))
 }
 
 test(
@@ -343,8 +345,8 @@ test(
     await grow(world, LARGE - SMALL)
     await use(world)
     const large = await touchedByUse(world)
-    const known = [...large].flatMap(([query, after]) => {
-      const before = small.get(query)
+    const known = [...large].flatMap(([id, { query, ...after }]) => {
+      const before = small.get(id)
       return before ? [{ query, before, after }] : []
     })
     expect(known.length).toBeGreaterThan(60)
