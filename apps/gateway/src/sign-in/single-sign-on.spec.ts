@@ -172,7 +172,7 @@ describe('with an identity provider', () => {
     accounts = []
     expect(await signIn('ada')).toBe(`${CONSOLE}#sign-in-failed=unknown`)
     expect(scene.warnings).toMatchObject([{ reason: 'unknown' }])
-    expect(JSON.stringify(scene.warnings)).not.toContain('ada')
+    expect(JSON.stringify(scene.warnings)).not.toContain(PEOPLE.ada.email)
   })
 
   test.each([
