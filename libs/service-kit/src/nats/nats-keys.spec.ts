@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,10 +62,15 @@ const serve = async (authorization: string) => {
   await eventually(() => expect(log).toContain('Server is ready'))
 }
 
-const replaceKey = (text: string) => writeFile(join(folder, 'key'), text)
+/** Replaces the key file atomically. Otherwise the client might read an empty file. */
+const replaceKey = (text: string) => {
+  const file = join(folder, 'key')
+  writeFileSync(`${file}.new`, text)
+  renameSync(`${file}.new`, file)
+}
 
 const connectWith = async (setting: string, text: string) => {
-  await replaceKey(text)
+  replaceKey(text)
   const config = settings({ NATS_URL: `nats://127.0.0.1:${port}`, [`${setting}_FILE`]: join(folder, 'key') })
   return connectNats({ config, name: 'spec', logger, lifecycle })
 }
@@ -76,8 +82,8 @@ test('an NKey opens a server that knows its public half, and is read again for t
   const nats = await connectWith('NATS_NKEY', `${decodeText(older.getSeed())}\n`)
   await nats.flush()
   await serveTo(newer)
-  await replaceKey('not a seed')
-  await replaceKey(`${decodeText(newer.getSeed())}\n`)
+  replaceKey('not a seed')
+  replaceKey(`${decodeText(newer.getSeed())}\n`)
   await eventually(() => nats.rtt())
 })
 
@@ -97,8 +103,9 @@ test('a credentials file opens a server of an operator, before and after its JWT
   }
   // Renews the JWT until the client has connected. On a busy machine, the first JWT might expire earlier.
   const renewal = setInterval(async () => replaceKey(await credentials(5)), 1000)
-  const nats = await connectWith('NATS_CREDENTIALS', await credentials(5))
-  clearInterval(renewal)
+  const nats = await connectWith('NATS_CREDENTIALS', await credentials(5)).finally(() =>
+    clearInterval(renewal),
+  )
   const seen: string[] = []
   const statuses = nats.status()
   void (async () => {
@@ -110,7 +117,7 @@ test('a credentials file opens a server of an operator, before and after its JWT
     expect(seen.filter((one) => one === 'Authorization Violation').length).toBeGreaterThan(3),
   )
   seen.length = 0
-  await replaceKey(await credentials(3600))
+  replaceKey(await credentials(3600))
   await eventually(() => expect(seen).toContain('reconnect'))
   await nats.rtt()
 })

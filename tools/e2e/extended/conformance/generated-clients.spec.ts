@@ -18,7 +18,8 @@ const hasGo = hasJava && answers('go', ['version'])
 const hasPython = hasJava && answers('python3', ['-m', 'pip', '--version'])
 const hasPhp = hasJava && answers('php', ['-r', "require 'GuzzleHttp/autoload.php';"])
 
-// Allows ten minutes, because this file installs packages and a generator downloads a program.
+// Allows half an hour, because this file installs packages and a generator downloads a program. Beside another
+// test run, the Java clients alone took more than ten minutes.
 jest.setTimeout(1_800_000)
 
 let stage: SharedStage

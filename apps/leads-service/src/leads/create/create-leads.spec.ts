@@ -232,6 +232,7 @@ test('maximal leads of one account hold up another one’s for the time of a bat
   expect(leftBehind[0]).toBeGreaterThan(12)
   const refused = (await Promise.all(flood)).flatMap(({ failure }) => failure?.code ?? [])
   // A busy machine may refuse some of the flood.
+  expect(refused.length).toBeLessThan(flood.length)
   expect(refused.filter((code) => code !== 'unavailable')).toEqual([])
 })
 
