@@ -66,7 +66,11 @@ const selectLeads = statement<LeadRow>('leads-to-count')`
   SELECT id, number FROM leads
   WHERE account_id = $1 AND id = ANY ($4::bigint[]) AND number <= $2`
 
-const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2::bigint[])'
+// LATERAL with OFFSET 0 makes PostgreSQL find each lead by the primary key. For `lead_id = ANY ($2)`,
+// PostgreSQL reads all rows of the account by the index on days, until statistics know the account.
+const FIGURES_OF_LEADS = `unnest($2::bigint[]) AS counted (id) CROSS JOIN LATERAL (
+    SELECT ctid, * FROM lead_figures WHERE account_id = $1 AND lead_id = counted.id OFFSET 0
+  ) f`
 
 // $3 is 1 or -1.
 const addToDays = statement('add-to-daily-figures')`
@@ -74,7 +78,7 @@ const addToDays = statement('add-to-daily-figures')`
     (account_id, day, referrer, status, user_id, created, appointments, sold, lost, value_sold)
   SELECT account_id, day, referrer, status, user_id, $3::int * sum(created), $3::int * sum(appointments),
     $3::int * sum(sold), $3::int * sum(lost), $3::int * sum(value_sold)
-  FROM lead_figures WHERE ${OF_LEADS}
+  FROM ${FIGURES_OF_LEADS}
   GROUP BY account_id, day, referrer, status, user_id
   ON CONFLICT (account_id, day, referrer, status, user_id) DO UPDATE
   SET created = d.created + excluded.created, appointments = d.appointments + excluded.appointments,
@@ -85,18 +89,15 @@ const addToDays = statement('add-to-daily-figures')`
 const addToResponses = statement('add-to-response-figures')`
   INSERT INTO response_figures AS r (account_id, day, referrer, status, user_id, bucket, leads)
   SELECT account_id, day, referrer, status, user_id, response_bucket, $3::int * count(*)
-  FROM lead_figures WHERE ${OF_LEADS} AND response_bucket IS NOT NULL
+  FROM ${FIGURES_OF_LEADS} WHERE response_bucket IS NOT NULL
   GROUP BY account_id, day, referrer, status, user_id, response_bucket
   ON CONFLICT (account_id, day, referrer, status, user_id, bucket) DO UPDATE
   SET leads = r.leads + excluded.leads`
 
-/**
- * Returns SQL that deletes the rows of a table that are empty and have a key of the leads. LATERAL with
- * OFFSET 0 keeps PostgreSQL from starting with all rows of the account.
- */
+/** Returns SQL that deletes the rows of a table that are empty and have a key of the leads. */
 const deleteEmpty = (table: string, isEmpty: string): string => `
   DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
-    SELECT s.ctid FROM (SELECT DISTINCT day, referrer, status, user_id FROM lead_figures WHERE ${OF_LEADS}) k
+    SELECT s.ctid FROM (SELECT DISTINCT day, referrer, status, user_id FROM ${FIGURES_OF_LEADS}) k
     CROSS JOIN LATERAL (
       SELECT ctid FROM ${table} WHERE account_id = $1 AND day = k.day AND referrer = k.referrer
         AND status = k.status AND user_id = k.user_id AND ${isEmpty} OFFSET 0
@@ -110,7 +111,8 @@ const deleteEmptyResponses = statement('delete-empty-response-figures')`
   ${deleteEmpty('response_figures', 'leads = 0')}`
 
 const deleteLeadFigures = statement<{ id: number; bucket: number | null }>('delete-lead-figures')`
-  DELETE FROM lead_figures WHERE ${OF_LEADS} RETURNING lead_id AS id, response_bucket AS bucket`
+  DELETE FROM lead_figures WHERE ctid = ANY (ARRAY (SELECT f.ctid FROM ${FIGURES_OF_LEADS}))
+  RETURNING lead_id AS id, response_bucket AS bucket`
 
 // $4 and $5 are the ids and the buckets of the deleted rows. Reads `erased_at` together with the records of
 // the lead, because an erasure may commit between two statements of this transaction.
