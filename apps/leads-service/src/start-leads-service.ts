@@ -29,6 +29,8 @@ import { connectFilesService } from './attachments/files-service'
 import type { Config } from './config'
 import { migrateDatabase } from './database/migrations'
 import { deleteOnce } from './jobs/delete/run-account-deletions'
+import { createRecordDueEvents } from './jobs/due/record-due-events'
+import { databaseTime } from './jobs/elsewhere'
 import { eraseOnce } from './jobs/erase/run-erasures'
 import { startFigures } from './jobs/figures/start-figures'
 import { oldImports } from './jobs/import/old-imports'
@@ -45,6 +47,7 @@ import type { OutboxEvent } from './outbox/record-events'
 import { deleteExpiredTokens } from './tokens/tokens'
 
 const CHECK_OUTBOX_EVERY_MS = 1000
+const RECORD_DUE_EVENTS_EVERY_MS = 1000
 
 /**
  * Starts each part of the service before the parts that need it. The lifecycle stops the parts in reverse: it
@@ -116,8 +119,8 @@ export const startLeadsService = async ({
   })
 
   const { DUPLICATE_WINDOW: duplicateWindowMs, TIME_ZONE: timeZone } = config
-  const onIndexed = (events: OutboxEvent[]) => publisher?.publishFromMemory(events)
-  const search = startSearch({ database, logger, duplicateWindowMs, onCommitted: onIndexed })
+  const publish = (events: OutboxEvent[]) => publisher?.publishFromMemory(events)
+  const search = startSearch({ database, logger, duplicateWindowMs, onCommitted: publish })
   lifecycle.onStop('search', search.stop)
   const figures = startFigures({ database, logger, timeZone })
   lifecycle.onStop('figures', figures.stop)
@@ -142,6 +145,10 @@ export const startLeadsService = async ({
   const { ASSETS_URL: assetsUrl } = config
   const retention = { database, assetsUrl, jsonFormat: leadJsonFormat(assetsUrl) }
   loops.run('lead retention', { pauseMs: 1000 }, () => eraseOldLeads(retention))
+  const recordDueEvents = createRecordDueEvents({ database, onCommitted: publish })
+  loops.run('due events', RECORD_DUE_EVENTS_EVERY_MS, async () =>
+    recordDueEvents(await databaseTime(database)),
+  )
   loops.run('account deletions', { pauseMs: 1000 }, () => deleteOnce(elsewhere))
   const { RECONCILE_INTERVAL: intervalMs } = config
   if (Number.isFinite(intervalMs))

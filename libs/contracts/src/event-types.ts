@@ -15,6 +15,8 @@ export const LEAD_EVENT_TYPES = [
   'callback.cancelled',
   'lead.duplicate_suspected',
   'note.added',
+  'appointment.due',
+  'callback.due',
 ] as const
 
 /**

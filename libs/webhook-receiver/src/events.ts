@@ -36,12 +36,18 @@ export interface Scheduled {
 /** The date or the user of an appointment or a callback was changed. */
 export interface EntryRescheduled {
   type: 'appointment.rescheduled' | 'callback.rescheduled'
-  data: Scheduled & { cancelled_at: null; done_at: null }
+  data: Scheduled & { cancelled_at: null; done_at: null; remind: boolean }
 }
 
 export interface EntryCancelled {
   type: 'appointment.cancelled' | 'callback.cancelled'
-  data: Scheduled & { cancelled_at: Timestamp; done_at: null }
+  data: Scheduled & { cancelled_at: Timestamp; done_at: null; remind: boolean }
+}
+
+/** An open appointment or callback is due: its date minus the lead time of the account has come. */
+export interface EntryDue {
+  type: 'appointment.due' | 'callback.due'
+  data: Scheduled & { cancelled_at: null; done_at: null; remind: boolean }
 }
 
 /** A file was attached to a lead. Its `url` needs a bearer token. */
@@ -131,3 +137,4 @@ export type WebhookEvent =
   | EntryCancelled
   | LeadDuplicateSuspected
   | NoteAdded
+  | EntryDue

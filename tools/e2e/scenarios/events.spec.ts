@@ -151,6 +151,45 @@ test('an erasure is the last event of its lead and empties the earlier ones, and
   expect(await retry(erased!.headers['webhook-id'])).toBe(200)
 })
 
+test('an appointment that is due is an event, and a reminder for its user', async () => {
+  const { receiver } = await tenant.listen({ events: ['appointment.due'] })
+  const user = { email: 'sam@example.com', name: 'Sam Bay' }
+  const { id: user_id } = await tenant.send('POST', '/manage/users', { json: user })
+  await tenant.send('PATCH', '/manage/account', { json: { appointment_due_minutes: 30 } })
+  // The appointments are due at the start of the next minute that is not too close.
+  const dueAt = Math.ceil((Date.now() + 5000) / 60_000) * 60_000
+  const format = new Intl.DateTimeFormat('en-GB', {
+    dateStyle: 'short',
+    timeStyle: 'short',
+    timeZone: 'Europe/London',
+  })
+  const date = format.format(dueAt + 30 * 60_000).replace(',', '')
+  const { reference } = await tenant.createLead()
+  const path = `/leads/${reference}/appointments`
+  const json = { user_id, notify: false, remind: true, date }
+  const due = await tenant.send('POST', path, { json })
+  const done = await tenant.send('POST', path, { json })
+  await tenant.send('PATCH', `${path}/${done.id}`, { json: { done: true } })
+
+  await eventually(() => expect(receiver.requests).toHaveLength(1), { timeoutMs: 90_000 })
+  expect(Date.now()).toBeGreaterThanOrEqual(dueAt)
+  const [request] = receiver.requests
+  const [, open] = await tenant.send<object[]>('GET', path)
+  expect(JSON.parse(request!.body.toString())).toEqual({ type: 'appointment.due', data: open })
+  expect(open).toEqual({ ...due, cancelled_at: null, done_at: null, remind: true })
+  await tenant.send('DELETE', `${path}/${due.id}`)
+  const [reminder] = await eventually(async () => {
+    const sent = await tenant.send<{ subject: string; status: string; event_id: string }[]>(
+      'GET',
+      `/manage/notifications?lead_reference=${reference}`,
+    )
+    expect(sent).toMatchObject([{ subject: 'appointment.due', status: 'delivered' }])
+    return sent
+  })
+  const mail = await readMail(stage.system, reminder!.event_id)
+  expect([mail.subject, mail.attachments]).toEqual(['Reminder of an appointment: Bay window', []])
+})
+
 test('a user gets an e-mail about an assignment, an appointment and a callback on request', async () => {
   const { id: user_id } = await tenant.send('POST', '/manage/users', {
     json: { email: 'sam@example.com', name: 'Sam Bay' },

@@ -289,7 +289,7 @@ test('appointments and callbacks are scheduled in London time, listed, moved and
     ])
     const winter = await tenant.send<object>('POST', list, { json: { ...json, date: '24/12/2027 14:30' } })
     expect(winter).toMatchObject({ date: '2027-12-24T14:30:00.000000Z' })
-    const open = { cancelled_at: null, done_at: null }
+    const open = { cancelled_at: null, done_at: null, remind: false }
     expect(await tenant.send('GET', list)).toEqual([
       { ...winter, ...open },
       { ...summer, ...open },
@@ -329,6 +329,7 @@ test('the schedule has the open entries of all leads by date, and a done entry l
       ...record,
       cancelled_at: null,
       done_at: null,
+      remind: false,
       lead: pick(lead, ['reference', 'name', 'status', 'value']),
       customer: pick(lead['customer'], ['name', 'email', 'phone', 'mobile', 'postcode']),
       user: { id: user_id, name: 'Sam' },

@@ -63,7 +63,7 @@ test('a user is created, changed and removed; assignments stay, and the e-mail a
   expect(await tenant.send('GET', path)).toEqual(removed)
   expect(await tenant.send('GET', '/manage/users')).toEqual([])
   const listed = await tenant.send('GET', `/leads/${reference}/callbacks`)
-  expect(listed).toEqual([{ ...callback, cancelled_at: null, done_at: null }])
+  expect(listed).toEqual([{ ...callback, cancelled_at: null, done_at: null, remind: false }])
   expect(await refuse('PATCH', path, { name: 'Late' })).toEqual(['id'])
   expect(await refuse('POST', '/leads', { ...LEAD, user_id: user.id })).toEqual(['user_id'])
   expect(await refuse('POST', `/leads/${reference}/appointments`, entry)).toEqual(['user_id'])
@@ -317,11 +317,25 @@ test('an image has a public permanent address that runs no scripts; an attachmen
 test('the account has a key and a contact, and its reconciliation finds nothing unexplained', async () => {
   const account = await tenant.send<object>('GET', '/manage/account')
   const { api_key } = tenant.account
-  expect(account).toEqual({ name: 'Spec', api_key, contact_email: null, created_at: timestamp })
-  const changed = await tenant.send('PATCH', '/manage/account', { json: { contact_email: 'it@example.com' } })
-  expect(changed).toEqual({ ...account, contact_email: 'it@example.com' })
+  expect(account).toEqual({
+    name: 'Spec',
+    api_key,
+    contact_email: null,
+    appointment_due_minutes: 60,
+    callback_due_minutes: 0,
+    created_at: timestamp,
+  })
+  const changes = { contact_email: 'it@example.com', appointment_due_minutes: 0, callback_due_minutes: 10 }
+  let changed = account
+  for (const [name, value] of Object.entries(changes)) {
+    const response = await tenant.send<object>('PATCH', '/manage/account', { json: { [name]: value } })
+    expect(response).toEqual({ ...changed, [name]: value })
+    changed = response
+  }
   expect(await tenant.send('GET', '/manage/account')).toEqual(changed)
-  expect(await refuse('PATCH', '/manage/account', { contact_email: 'it' })).toEqual(['contact_email'])
+  const invalid = { contact_email: 'it', appointment_due_minutes: -1, callback_due_minutes: 10_081 }
+  const refused = await refuse('PATCH', '/manage/account', invalid)
+  expect(refused.toSorted()).toEqual(Object.keys(invalid).toSorted())
   const reconciliation = await tenant.send('GET', '/manage/reconciliation')
   expect(reconciliation).toMatchObject({ unexplained_count: 0, unexplained: [] })
 })

@@ -144,7 +144,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     setLeadRetention: { json: { statuses: ['lost'], months: 240 } },
     addNote: { json: { text: 'Called back.\nWants three windows.' } },
     updateNote: { json: { text: 'Wants four windows.' } },
-    updateAccount: { json: { contact_email: 'it@example.com' } },
+    updateAccount: { json: { contact_email: 'it@example.com', appointment_due_minutes: 30 } },
     createUser: { json: { email: 'kim@example.com', name: 'Kim' } },
     updateUser: { json: { name: 'Sam' } },
     createToken: { json: { name: 'Website', scopes: ['leads'] } },

@@ -1,8 +1,19 @@
-import { nullable, text } from '@leadwire/requests'
+import { integer, nullable, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
 import { createRecordRenderer } from '../api/render-record'
 import { described, namedPartial, recordResponse, timestamp } from '../api/schemas'
+import { SUBJECTS, type Subject } from '../scheduling/schedule'
+
+/** A week. */
+const MAX_LEAD_MINUTES = 10_080
+
+const leadTime = (subject: Subject, example: number) =>
+  integer(
+    `How many minutes before its date ${SUBJECTS[subject]} is due. The event \`${subject}.due\` is then sent. A change applies only to ${subject}s that are scheduled, moved or opened again afterwards.`,
+    example,
+    { minimum: 0, maximum: MAX_LEAD_MINUTES },
+  )
 
 const accountFields = {
   contact_email: nullable(
@@ -12,6 +23,8 @@ const accountFields = {
       { format: 'email' },
     ),
   ),
+  appointment_due_minutes: leadTime('appointment', 60),
+  callback_due_minutes: leadTime('callback', 0),
 }
 
 const AccountRecord = described('Account', 'The account that the token belongs to.', {
@@ -43,9 +56,11 @@ export const updateAccount = operation({
   body: namedPartial('UpdateAccountRequest', accountFields),
   answer: recordResponse(AccountRecord, 'The updated account.'),
   handler: async ({ accountId, clients, limits, valid }) => {
-    const { contact_email: given } = await valid()
-    const contactEmail = given === null ? '' : given
-    const { account } = await clients.accounts.updateAccount({ accountId, contactEmail }, limits)
+    const given = await valid()
+    const { appointment_due_minutes: appointmentDueMinutes, callback_due_minutes: callbackDueMinutes } = given
+    const contactEmail = given.contact_email === null ? '' : given.contact_email
+    const asked = { accountId, contactEmail, appointmentDueMinutes, callbackDueMinutes }
+    const { account } = await clients.accounts.updateAccount(asked, limits)
     return renderAccount(account!)
   },
 })

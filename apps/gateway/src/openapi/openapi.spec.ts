@@ -278,6 +278,8 @@ test('each kind of event is described, and its body says which it is', () => {
     'callback.cancelled',
     'lead.duplicate_suspected',
     'note.added',
+    'appointment.due',
+    'callback.due',
     'endpoint.failing',
     'endpoint.disabled',
     'endpoint.recovered',

@@ -155,6 +155,14 @@ const EVENTS: Record<EventType, { data: TSchema; tells?: string; when: string }>
     when: 'a new lead seems to be from the same person as earlier leads',
   },
   'note.added': { data: AddedNote, when: 'a note was added to a lead' },
+  'appointment.due': {
+    data: ScheduledRecord,
+    when: 'an open appointment is due, which is `appointment_due_minutes` of the account before its date',
+  },
+  'callback.due': {
+    data: ScheduledRecord,
+    when: 'an open callback is due, which is `callback_due_minutes` of the account before its date',
+  },
 }
 
 /**

@@ -6,7 +6,7 @@ import { type Call, operation } from '../api/operation'
 import { LeadParams, namedPartial, recordResponse } from '../api/schemas'
 import { ScheduledRecord, ScheduleFields, SUBJECTS, type Subject } from './schedule'
 
-const { notify: _, ...movable } = ScheduleFields.properties
+const { notify: _, remind: __, ...movable } = ScheduleFields.properties
 
 const notify = (description: string) => Type.Boolean(describe(description, true))
 
@@ -17,6 +17,12 @@ const RescheduleFields = namedPartial('RescheduleRequest', {
   ),
   done: Type.Boolean(
     describe('true marks the appointment or callback as done. false opens it again.', false),
+  ),
+  remind: Type.Boolean(
+    describe(
+      'Whether to send the assigned user a reminder by email when the appointment or callback is due.',
+      true,
+    ),
   ),
 })
 
@@ -53,14 +59,14 @@ const rescheduleOperation = (subject: Subject, change: ChangeEntry) =>
     ...describedFor(subject),
     route: `PATCH /leads/:reference/${subject}s/:id`,
     summary: `Reschedule ${SUBJECTS[subject]}`,
-    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. \`done\` sets or clears \`done_at\`, and sends no webhook. A cancelled ${subject} can't be changed (422). The date and the user of a done ${subject} can be changed only with \`"done": false\` (otherwise 422).`,
+    description: `Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. \`done\` sets or clears \`done_at\`, and sends no webhook. \`remind\` sends no webhook either. A cancelled ${subject} can't be changed (422). The date and the user of a done ${subject} can be changed only with \`"done": false\` (otherwise 422).`,
     body: RescheduleFields,
     handler: async (call) => {
       const key = { ...call.leadKey(), id: call.pathId() }
       const given = await call.valid(() => findEntry(subject, call, key))
-      const { date, user_id: userId, notify = false, done } = given
+      const { date, user_id: userId, notify = false, done, remind } = given
       const instant = date === undefined ? undefined : parseLocalInstant(date, call.dependencies.timeZone)!
-      return (await change(call, { ...key, date: instant, userId, notify, done })).body
+      return (await change(call, { ...key, date: instant, userId, notify, done, remind })).body
     },
   })
 

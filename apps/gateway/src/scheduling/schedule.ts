@@ -1,5 +1,5 @@
 import type { Appointment } from '@leadwire/contracts'
-import { describe, id, parseLocalInstant, text } from '@leadwire/requests'
+import { describe, id, optional, parseLocalInstant, text } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { readIdempotency, renderSaved, type Saved } from '../api/call-limits'
 import { findLead } from '../api/find-lead'
@@ -23,6 +23,14 @@ export const ScheduleFields = named('ScheduleRequest', {
     '24/12/2026 14:30',
     { format: 'local-date-time' },
   ),
+  ...optional({
+    remind: Type.Boolean(
+      describe(
+        'Whether to send the assigned user a reminder by email when the appointment or callback is due (`appointment_due_minutes` and `callback_due_minutes` of the account). Default false.',
+        true,
+      ),
+    ),
+  }),
 })
 
 export const Scheduled = described('Scheduled', 'An appointment or a callback.', {
@@ -40,6 +48,10 @@ export const ScheduledRecord = described('ScheduledRecord', 'An appointment or a
   done_at: nullableTimestamp(
     'When the appointment or callback was marked as done. null until then, and after it was opened again.',
   ),
+  remind: Type.Boolean({
+    description: 'Whether the assigned user gets a reminder when the appointment or callback is due.',
+    examples: [false],
+  }),
 })
 
 export const SUBJECTS = { appointment: 'an appointment', callback: 'a callback' }
@@ -65,9 +77,10 @@ const scheduleOperation = (
       const key = call.leadKey()
       const { user_id: userId, ...given } = await call.valid(() => findLead(call))
       const date = parseLocalInstant(given.date, call.dependencies.timeZone)!
+      const { remind = false } = given
       return renderSaved(
         reply,
-        await create(call, { ...key, userId, notify: given.notify, date, idempotency }),
+        await create(call, { ...key, userId, notify: given.notify, date, idempotency, remind }),
       )
     },
   })

@@ -144,6 +144,24 @@ test('a contact is set, kept, replaced and cleared, and each change is in the au
   })
 })
 
+test('the lead times of an account are changed one by one, and each change is in the audit log', async () => {
+  const { accounts, audit } = service
+  const { accountId } = await newAccount(service)
+  const timesAfter = async (change: object) => {
+    const { account } = await accounts.updateAccount({ accountId, ...change })
+    return [account!.appointmentDueMinutes, account!.callbackDueMinutes]
+  }
+  expect(await timesAfter({})).toEqual([60, 0])
+  expect(await timesAfter({ appointmentDueMinutes: 0 })).toEqual([0, 0])
+  expect(await timesAfter({ callbackDueMinutes: 10_080 })).toEqual([0, 10_080])
+  const { entries } = await audit.listAudit({ accountId })
+  const changes = entries.flatMap((entry) => (entry.action === 'account.updated' ? [entry.changes] : []))
+  expect(changes.map((change) => JSON.parse(change))).toEqual([
+    { callback_due_minutes: { from: 0, to: 10_080 } },
+    { appointment_due_minutes: { from: 60, to: 0 } },
+  ])
+})
+
 test('the last use of a token is noted, and noted again ten seconds later', async () => {
   const { accountId, secret, tokenId } = await newAccount(service)
   const noted = async () => {

@@ -28,12 +28,14 @@ export const retrieveAccount: Operation<'retrieveAccount'> = async ({ database }
  * briefly wait for each other.
  */
 export const updateAccount: Operation<'updateAccount'> = async (deps, request) => {
-  const { contactEmail } = request
+  const { contactEmail, appointmentDueMinutes, callbackDueMinutes } = request
   const account = await ACCOUNTS.change(deps, request, {
     action: 'account.updated',
-    logged: ['contactEmail'],
-    set: "contact_email = nullif(coalesce($2, contact_email), '')",
-    values: [contactEmail ?? null],
+    logged: ['contactEmail', 'appointmentDueMinutes', 'callbackDueMinutes'],
+    set: `contact_email = nullif(coalesce($2, contact_email), ''),
+      appointment_due_minutes = coalesce($3, appointment_due_minutes),
+      callback_due_minutes = coalesce($4, callback_due_minutes)`,
+    values: [contactEmail ?? null, appointmentDueMinutes ?? null, callbackDueMinutes ?? null],
   })
   return { account }
 }

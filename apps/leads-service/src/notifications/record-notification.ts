@@ -23,7 +23,7 @@ export const recordNotification = async (
   notification: {
     accountId: number
     leadId: number
-    subject: 'assigned' | Subject | `${Subject}.rescheduled` | `${Subject}.cancelled`
+    subject: 'assigned' | Subject | `${Subject}.rescheduled` | `${Subject}.cancelled` | `${Subject}.due`
     userId: number
     date?: string
     entryId?: number

@@ -74,7 +74,7 @@ test('an erasure cancels what lies ahead: records, events and invitations, witho
   const { data } = JSON.parse(body.toString())
   expect(JSON.parse(Buffer.from(appointment.body).toString())).toEqual({
     type: 'appointment.cancelled',
-    data: { ...data, cancelled_at: expect.any(String), done_at: null },
+    data: { ...data, cancelled_at: expect.any(String), done_at: null, remind: false },
   })
   expect(appointment.match).toBeUndefined()
   expect(notifications).toMatchObject([
@@ -129,7 +129,7 @@ describe.each(['appointment', 'callback'] as const)('%s: done', (subject) => {
     return {
       accountId,
       otherUserId,
-      entry: { ...scheduled, cancelled_at: null, done_at: null },
+      entry: { ...scheduled, cancelled_at: null, done_at: null, remind: false },
       change: (fields: object) => read(change({ ...key, ...fields })),
       cancel: () => read(cancel(key)),
       listVersions: async () => {

@@ -8,6 +8,7 @@ import type { Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from './schedule'
+import { setDueEvent } from './set-due-event'
 
 type Action = 'rescheduled' | 'cancelled'
 
@@ -30,7 +31,8 @@ const find = (subject: Subject) => statement<FoundRow>(`find-${subject}`)`
 
 const update = (subject: Subject) => statement<EntryRow>(`change-${subject}`)`
   UPDATE ${subject}s AS t SET date = coalesce($3::timestamptz, date), user_id = $4, notify = $5, cancelled_at = $6,
-    changed_at = $7, invited_user_id = $8, sequence = $9, done_at = $10
+    changed_at = $7, invited_user_id = $8, sequence = $9, done_at = $10,
+    remind = coalesce($11, remind)
   WHERE account_id = $1 AND id = $2 RETURNING ${ENTRY_COLUMNS}`
 
 const raiseVersion = statement('raise-version')`
@@ -106,13 +108,16 @@ const findInvited = ({ action, notify, entry, newUserId }: PlannedChange): numbe
 
 const updateEntry = async (tx: RecordingTransaction, planned: PlannedChange): Promise<EntryRow> => {
   const { subject, action, asked, entry, isDone, newUserId, sequence } = planned
-  const { accountId, date = null } = asked
+  const { accountId, date = null, remind = null } = asked
   const { id, now } = entry
   const cancelledAt = action === 'cancelled' ? now : null
   const doneAt = isDone ? (entry.done_at ?? now) : null
   const notify = entry.notify || planned.notify
   const changed = [accountId, id, date, newUserId, notify, cancelledAt]
-  const [row] = await update(subject)(tx, ...changed, now, findInvited(planned), sequence, doneAt)
+  const [row] = await update(subject)(tx, ...changed, now, findInvited(planned), sequence, doneAt, remind)
+  // Another user or another lead time of the account does not change when the event is due.
+  const isSetAgain = row!.date !== entry.date || doneAt !== entry.done_at || cancelledAt !== null
+  if (isSetAgain) setDueEvent(tx, subject, { accountId, entryId: id })
   return row!
 }
 
@@ -186,7 +191,8 @@ const changeEntry = async (
   const notify = asked.notify && !isDone
   const invitesAgain = notify && action !== 'cancelled'
   const hasChanged = differs || isDone !== wasDone
-  if (!hasChanged && !invitesAgain) return entryJson(entry, lead.reference)
+  const changesReminder = asked.remind !== undefined && asked.remind !== entry.remind
+  if (!hasChanged && !invitesAgain && !changesReminder) return entryJson(entry, lead.reference)
 
   const newUserId = asked.userId ?? entry.user_id
   const sequence = differs ? entry.sequence + 1 : entry.sequence

@@ -83,6 +83,7 @@ test('an entry has its lead, its customer and its user', async () => {
       created_at: expect.stringMatching(/\.\d{6}Z$/),
       cancelled_at: null,
       done_at: null,
+      remind: false,
       lead: { reference: lead.reference, name: shown.name, status: shown.status, value: shown.value },
       customer: {
         name: customer.name,

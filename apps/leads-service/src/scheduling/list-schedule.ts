@@ -84,6 +84,7 @@ const renderEntry = (row: ScheduleRow) => ({
   created_at: row.created_at,
   cancelled_at: row.cancelled_at,
   done_at: row.done_at,
+  remind: row.remind,
   lead: { reference: row.reference, name: row.lead_name, status: row.status, value: row.value },
   customer: {
     name: row.customer_name,

@@ -8,22 +8,28 @@ import { recordNotification, type Subject } from '../notifications/record-notifi
 import type { Dependencies, Operation } from '../operation'
 import { recordChange } from '../outbox/record-change'
 import { type RecordingTransaction, recordingTransaction } from '../outbox/record-events'
+import { setDueEvent } from './set-due-event'
 
 const SCHEDULED_COLUMNS = 't.id, t.user_id, t.date, t.notify, t.created_at'
 
 /**
  * The public columns of an appointment or a callback. The response to a request that schedules an entry omits
- * `cancelled_at` and `done_at`, as the lead API requires.
+ * `cancelled_at`, `done_at` and `remind`, as the lead API requires.
  */
-export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at, t.done_at`
+export const ENTRY_COLUMNS = `${SCHEDULED_COLUMNS}, t.cancelled_at, t.done_at, t.remind`
 
 type ScheduledRow = { id: number; user_id: number; date: string; notify: boolean; created_at: string }
 
-export type EntryRow = ScheduledRow & { cancelled_at: string | null; done_at: string | null }
+export type EntryRow = ScheduledRow & {
+  cancelled_at: string | null
+  done_at: string | null
+  remind: boolean
+}
 
 export const entryJson = (row: ScheduledRow & Partial<EntryRow>, lead_reference: string): string => {
-  const { id, user_id, date, notify, created_at, cancelled_at, done_at } = row
-  return JSON.stringify({ id, lead_reference, user_id, date, notify, created_at, cancelled_at, done_at })
+  const { id, user_id, date, notify, created_at, cancelled_at, done_at, remind } = row
+  const scheduled = { id, lead_reference, user_id, date, notify, created_at }
+  return JSON.stringify({ ...scheduled, cancelled_at, done_at, remind })
 }
 
 /**
@@ -32,17 +38,20 @@ export const entryJson = (row: ScheduledRow & Partial<EntryRow>, lead_reference:
  */
 const scheduling = <Of extends Subject>(subject: Of) => {
   const insert = statement<ScheduledRow>(`schedule-${subject}`)`
-    INSERT INTO ${subject}s AS t (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id)
-    SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean, $6::uuid, CASE WHEN $5::boolean THEN id END
+    INSERT INTO ${subject}s AS t
+      (account_id, lead_id, user_id, date, notify, invitation_id, invited_user_id, remind)
+    SELECT account_id, $2::bigint, id, $4::timestamptz, $5::boolean, $6::uuid,
+      CASE WHEN $5::boolean THEN id END, $7::boolean
     FROM users WHERE account_id = $1 AND id = $3 AND removed_at IS NULL
     RETURNING ${SCHEDULED_COLUMNS}`
   const insertEntry = async (tx: RecordingTransaction, asked: Appointment): Promise<Buffer> => {
-    const { accountId, userId, notify } = asked
+    const { accountId, userId, notify, remind } = asked
     const lead = await requireUnerased(tx, lockToAdd, asked)
     const eventId = newEventId()
-    const [entry] = await insert(tx, accountId, lead.id, userId, asked.date, notify, eventId)
+    const [entry] = await insert(tx, accountId, lead.id, userId, asked.date, notify, eventId, remind)
     if (!entry) throw ServiceError.invalid({ user_id: ['The selected user id is invalid.'] })
     const { id: entryId, date, created_at: at } = entry
+    setDueEvent(tx, subject, { accountId, entryId })
     const notification = { accountId, leadId: lead.id, subject, userId, date, entryId, eventId }
     if (notify) await recordNotification(tx, notification)
     const data = entryJson(entry, lead.reference)

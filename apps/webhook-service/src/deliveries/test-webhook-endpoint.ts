@@ -45,19 +45,21 @@ const buildSample = (schema: typeof Lead | typeof LeadListItem) => ({
 
 const CHANGES = [{ field: 'status', from: 'open', to: 'test' }]
 
-const changedEntry = (type: EventType, cancelled_at: '{now}' | null) => ({
+const buildEntry = (type: EventType, cancelled_at: '{now}' | null) => ({
   type,
-  data: { ...samples['appointment.scheduled'].data, cancelled_at, done_at: null },
+  data: { ...samples['appointment.scheduled'].data, cancelled_at, done_at: null, remind: false },
 })
 
 const SAMPLES: Record<EventType, object> = {
   'lead.created': { data: buildSample(Lead) },
   'lead.updated': { type: 'lead.updated', data: { ...buildSample(LeadListItem), changes: CHANGES } },
   ...samples,
-  'appointment.rescheduled': changedEntry('appointment.rescheduled', null),
-  'appointment.cancelled': changedEntry('appointment.cancelled', '{now}'),
-  'callback.rescheduled': changedEntry('callback.rescheduled', null),
-  'callback.cancelled': changedEntry('callback.cancelled', '{now}'),
+  'appointment.rescheduled': buildEntry('appointment.rescheduled', null),
+  'appointment.cancelled': buildEntry('appointment.cancelled', '{now}'),
+  'callback.rescheduled': buildEntry('callback.rescheduled', null),
+  'callback.cancelled': buildEntry('callback.cancelled', '{now}'),
+  'appointment.due': buildEntry('appointment.due', null),
+  'callback.due': buildEntry('callback.due', null),
 }
 
 const isAboutLead = (type: EventType) => LEAD_EVENT_TYPES.some((each) => each === type)

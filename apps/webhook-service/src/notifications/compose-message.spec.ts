@@ -116,6 +116,20 @@ test('an assignment is sent without an invitation, and a callback with a short o
   expect(callback!.attachments[0]!.content.toString()).toContain('DTEND:20260624T134500Z')
 })
 
+test('a reminder has the date, and no invitation', async () => {
+  const { mails } = await start()
+  await publish(notification({ subject: 'appointment.due' }), notification({ subject: 'callback.due' }))
+  await eventually(() => expect(mails).toHaveLength(2))
+  expect(mails.map(({ subject }) => subject).toSorted()).toEqual([
+    'Reminder of a callback: Fenster <b>groß</b> & klein',
+    'Reminder of an appointment: Fenster <b>groß</b> & klein',
+  ])
+  for (const mail of mails) {
+    expect(mail.text).toMatch(/When: +Wednesday.* 24 June 2026.* 14:30 \(Europe\/London\)/)
+    expect(mail.attachments).toEqual([])
+  }
+})
+
 test('a domain with non-ASCII letters is sent in ASCII, and an invalid address fails at once', async () => {
   const from = { name: '', address: 'leads@example.com' }
   const message = await composeMessage(notification({ userEmail: 'sam@bücher.example' }), {

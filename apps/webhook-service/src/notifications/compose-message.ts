@@ -36,7 +36,16 @@ const SUBJECTS: Record<string, { title: string; opening: string }> = {
   callback: { title: 'Callback', opening: 'has a callback for you' },
   'callback.rescheduled': { title: 'Callback moved', opening: 'has moved a callback of yours' },
   'callback.cancelled': { title: 'Callback cancelled', opening: 'has cancelled a callback of yours' },
+  'appointment.due': { title: 'Reminder of an appointment', opening: 'reminds you of an appointment' },
+  'callback.due': { title: 'Reminder of a callback', opening: 'reminds you of a callback' },
 }
+
+/**
+ * Returns whether a message belongs to an invitation. All messages about appointments and callbacks do,
+ * except reminders.
+ */
+export const isInvitation = ({ subject, date }: NotificationRequested): boolean =>
+  date !== undefined && !subject.endsWith('.due')
 
 /** A message shows larger numbers of waiting deliveries as "more than" this number. */
 export const MAX_COUNT = 10_000
@@ -262,14 +271,15 @@ const renderInvitation = (
 }
 
 /**
- * Composes a message as text and HTML, with a calendar entry for an appointment or callback. The Message-ID
- * contains the id of the event, so the Message-ID is the same for every attempt.
+ * Composes a message as text and HTML. A message about an appointment or callback has a calendar entry,
+ * unless it is a reminder. The Message-ID contains the id of the event, so the Message-ID is the same for
+ * every attempt.
  */
 export const composeMessage = async (
   event: NotificationRequested,
   { from, timeZone, digest, link }: MessageOptions,
 ): Promise<Message> => {
-  const { eventId, userName, userEmail, requestedAt, date } = event
+  const { eventId, userName, userEmail, requestedAt } = event
   const content = buildContent(event, { timeZone, digest, link })
   const { title } = content
   const text = renderText(content)
@@ -285,7 +295,7 @@ export const composeMessage = async (
     subject: title,
     text,
     html: renderHtml(content),
-    ...(date !== undefined && { icalEvent: invitation() }),
+    ...(isInvitation(event) && { icalEvent: invitation() }),
     messageId: `<${eventId}@${sender.address.split('@').at(-1)}>`,
     date: new Date(requestedAt),
     // Prevents automatic replies, such as out-of-office messages.

@@ -43,9 +43,11 @@ test('a waiting message is cancelled when a later message of its invitation to t
     // Other messages about the same lead.
     notification({ leadReference, subject: 'assigned', date: undefined }),
     notification({ leadReference, subject: 'callback' }),
+    // A reminder of the same appointment.
+    notification({ leadReference, subject: 'appointment.due' }),
   ]
   await publish(cancelled, ...others)
-  await eventually(() => expect(mails).toHaveLength(4))
+  await eventually(() => expect(mails).toHaveLength(5))
   expect(await makeDue()).toHaveLength(2)
   await eventually(async () =>
     expect(await statuses()).toEqual({
@@ -55,7 +57,7 @@ test('a waiting message is cancelled when a later message of its invitation to t
       ...Object.fromEntries(others.map(({ eventId }) => [eventId, 'delivered'])),
     }),
   )
-  expect(mails).toHaveLength(5)
+  expect(mails).toHaveLength(6)
   const { delivery } = (await list()).find((each) => each.delivery!.eventId === stale.eventId)!
   expect(delivery).toMatchObject({ status: 'cancelled', attemptCount: 1, nextAttemptAt: undefined })
 
@@ -68,7 +70,7 @@ test('a waiting message is cancelled when a later message of its invitation to t
       ),
     ).toEqual([]),
   )
-  expect(mails).toHaveLength(5)
+  expect(mails).toHaveLength(6)
 })
 
 test('a message waits for an earlier message of its invitation, and delays no other message', async () => {

@@ -4,6 +4,7 @@ import type { Clock } from '../clock'
 import type { ClaimedDelivery } from '../delivery/claim/claim-deliveries'
 import type { Unmade } from '../delivery/record/record-attempts'
 import { isUnclaimed } from '../delivery-sql'
+import { isInvitation } from './compose-message'
 
 /** How long a message waits for an earlier message that is in flight before it checks again. */
 const WAIT_MS = 1000
@@ -48,9 +49,8 @@ export const orderInvitations =
   ({ database, clock, claimMs }: { database: Database; clock: Clock; claimMs: number }) =>
   async ({ id, claim, eventId, body }: ClaimedDelivery): Promise<Unmade | undefined> => {
     const event = NotificationRequested.decode(body)
-    const { leadReference, accountId, date } = event
-    // Only appointments and callbacks have a date.
-    if (date === undefined) return undefined
+    if (!isInvitation(event)) return undefined
+    const { leadReference, accountId } = event
     const invitationId = getInvitationId(event)
     const found = await findOthers(database, {
       leadReference,

@@ -215,7 +215,7 @@ export interface paths {
         head?: never;
         /**
          * Reschedule an appointment
-         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. A cancelled appointment can't be changed (422). The date and the user of a done appointment can be changed only with `"done": false` (otherwise 422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. `remind` sends no webhook either. A cancelled appointment can't be changed (422). The date and the user of a done appointment can be changed only with `"done": false` (otherwise 422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -243,7 +243,7 @@ export interface paths {
         head?: never;
         /**
          * Reschedule a callback
-         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. A cancelled callback can't be changed (422). The date and the user of a done callback can be changed only with `"done": false` (otherwise 422).
+         * @description Updates the fields in the request. Omitted fields keep their values. The status of the lead does not change. `done` sets or clears `done_at`, and sends no webhook. `remind` sends no webhook either. A cancelled callback can't be changed (422). The date and the user of a done callback can be changed only with `"done": false` (otherwise 422).
          *
          *     Needs a token with the scope `leads`.
          */
@@ -1982,6 +1982,38 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "appointment.due": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "callback.due": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "endpoint.failing": {
         parameters: {
             query?: never;
@@ -2685,6 +2717,11 @@ export interface components {
              * @example null
              */
             done_at: string | null;
+            /**
+             * @description Whether the assigned user gets a reminder when the appointment or callback is due.
+             * @example false
+             */
+            remind: boolean;
         };
         AppointmentRescheduled: {
             /**
@@ -2788,6 +2825,22 @@ export interface components {
              */
             type: "note.added";
             data: components["schemas"]["NoteAddedNote"];
+        };
+        AppointmentDue: {
+            /**
+             * @example appointment.due
+             * @enum {string}
+             */
+            type: "appointment.due";
+            data: components["schemas"]["ScheduledRecord"];
+        };
+        CallbackDue: {
+            /**
+             * @example callback.due
+             * @enum {string}
+             */
+            type: "callback.due";
+            data: components["schemas"]["ScheduledRecord"];
         };
         ReportedEndpoint: {
             /** @example 1 */
@@ -3405,6 +3458,11 @@ export interface components {
              * @example 24/12/2026 14:30
              */
             date: string;
+            /**
+             * @description Whether to send the assigned user a reminder by email when the appointment or callback is due (`appointment_due_minutes` and `callback_due_minutes` of the account). Default false.
+             * @example true
+             */
+            remind?: boolean;
         };
         ScheduledResponse: {
             data: components["schemas"]["Scheduled"];
@@ -3461,6 +3519,11 @@ export interface components {
              * @example false
              */
             done?: boolean;
+            /**
+             * @description Whether to send the assigned user a reminder by email when the appointment or callback is due.
+             * @example true
+             */
+            remind?: boolean;
         };
         ScheduledRecordResponse: {
             data: components["schemas"]["ScheduledRecord"];
@@ -3554,6 +3617,11 @@ export interface components {
              * @example null
              */
             done_at: string | null;
+            /**
+             * @description Whether the assigned user gets a reminder when the appointment or callback is due.
+             * @example false
+             */
+            remind: boolean;
             lead: components["schemas"]["ScheduleLead"];
             customer: components["schemas"]["ScheduleCustomer"];
             user: components["schemas"]["UserName"];
@@ -4721,7 +4789,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -4958,6 +5026,16 @@ export interface components {
              */
             contact_email: string | null;
             /**
+             * @description How many minutes before its date an appointment is due. The event `appointment.due` is then sent. A change applies only to appointments that are scheduled, moved or opened again afterwards.
+             * @example 60
+             */
+            appointment_due_minutes: number;
+            /**
+             * @description How many minutes before its date a callback is due. The event `callback.due` is then sent. A change applies only to callbacks that are scheduled, moved or opened again afterwards.
+             * @example 0
+             */
+            callback_due_minutes: number;
+            /**
              * Format: date-time
              * @description When the account was created.
              * @example 2026-11-21T09:30:00.123456Z
@@ -4974,6 +5052,16 @@ export interface components {
              * @example it@example.com
              */
             contact_email?: string | null;
+            /**
+             * @description How many minutes before its date an appointment is due. The event `appointment.due` is then sent. A change applies only to appointments that are scheduled, moved or opened again afterwards.
+             * @example 60
+             */
+            appointment_due_minutes?: number;
+            /**
+             * @description How many minutes before its date a callback is due. The event `callback.due` is then sent. A change applies only to callbacks that are scheduled, moved or opened again afterwards.
+             * @example 0
+             */
+            callback_due_minutes?: number;
         };
         Unexplained: {
             /**
@@ -5624,7 +5712,7 @@ export interface components {
             data: components["schemas"]["MySession"][];
         };
         /** @enum {string} */
-        EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+        EventType: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
         /** @enum {string} */
         WebhookInclude: "attributes";
         WebhookEndpointFilter: {
@@ -6108,7 +6196,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description Reference of a lead to check against the endpoint's filter. The sample is sent whether or not the lead passes.
@@ -6142,7 +6230,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -6411,7 +6499,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -6550,7 +6638,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+            event: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
             /**
              * Format: uuid
              * @description The reference of the lead. null if the event is about a webhook endpoint.
@@ -6625,7 +6713,7 @@ export interface components {
              * @example lead.created
              * @enum {string}
              */
-            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added";
+            type: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due";
             /**
              * Format: uuid
              * @example 0b0b4a3e-6f0a-4f0e-9c53-2f6f5a3f7f10
@@ -6722,11 +6810,11 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `appointment.due` and `callback.due` are reminders. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "appointment.due" | "callback" | "callback.rescheduled" | "callback.cancelled" | "callback.due" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
             /**
              * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null
@@ -6857,11 +6945,11 @@ export interface components {
              */
             event_id: string;
             /**
-             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
+             * @description The subject of the message. `digest` lists the events for which the user got no individual messages, because the hourly limit was reached. `appointment.due` and `callback.due` are reminders. `sign_in` and `invitation` have a link with which the user signs in, which works once. `webhook_endpoint.failing` goes to the account's contact when all attempts to an endpoint have failed for 24 hours.
              * @example appointment
              * @enum {string}
              */
-            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "callback" | "callback.rescheduled" | "callback.cancelled" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
+            subject: "assigned" | "appointment" | "appointment.rescheduled" | "appointment.cancelled" | "appointment.due" | "callback" | "callback.rescheduled" | "callback.cancelled" | "callback.due" | "digest" | "sign_in" | "invitation" | "webhook_endpoint.failing";
             /**
              * @description The ID of the failing webhook endpoint. null for other subjects.
              * @example null
@@ -7612,6 +7700,46 @@ export interface components {
             patch?: never;
             trace?: never;
         };
+        AppointmentDue: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Appointment Due
+             * @description Sent when an open appointment is due, which is `appointment_due_minutes` of the account before its date. Goes to each webhook endpoint that subscribes to `appointment.due`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["appointmentDue"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
+        CallbackDue: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            get?: never;
+            put?: never;
+            /**
+             * Callback Due
+             * @description Sent when an open callback is due, which is `callback_due_minutes` of the account before its date. Goes to each webhook endpoint that subscribes to `callback.due`. An attempt fails unless the receiver responds with 2xx in time. Failed attempts are retried after 60 seconds, 5 minutes, 15 minutes, 30 minutes and 1 hour.
+             */
+            post: operations["callbackDue"];
+            delete?: never;
+            options?: never;
+            head?: never;
+            patch?: never;
+            trace?: never;
+        };
         EndpointFailing: {
             parameters: {
                 query?: never;
@@ -8130,7 +8258,8 @@ export interface operations {
                  * @example {
                  *       "notify": true,
                  *       "user_id": 1,
-                 *       "date": "24/12/2026 14:30"
+                 *       "date": "24/12/2026 14:30",
+                 *       "remind": true
                  *     }
                  */
                 "application/json": components["schemas"]["ScheduleRequest"];
@@ -8138,7 +8267,8 @@ export interface operations {
                  * @example {
                  *       "notify": true,
                  *       "user_id": 1,
-                 *       "date": "24/12/2026 14:30"
+                 *       "date": "24/12/2026 14:30",
+                 *       "remind": true
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequest"];
@@ -8247,7 +8377,8 @@ export interface operations {
                  * @example {
                  *       "notify": true,
                  *       "user_id": 1,
-                 *       "date": "24/12/2026 14:30"
+                 *       "date": "24/12/2026 14:30",
+                 *       "remind": true
                  *     }
                  */
                 "application/json": components["schemas"]["ScheduleRequest"];
@@ -8255,7 +8386,8 @@ export interface operations {
                  * @example {
                  *       "notify": true,
                  *       "user_id": 1,
-                 *       "date": "24/12/2026 14:30"
+                 *       "date": "24/12/2026 14:30",
+                 *       "remind": true
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["ScheduleRequest"];
@@ -8532,7 +8664,8 @@ export interface operations {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
                  *       "notify": true,
-                 *       "done": false
+                 *       "done": false,
+                 *       "remind": true
                  *     }
                  */
                 "application/json": components["schemas"]["RescheduleRequest"];
@@ -8541,7 +8674,8 @@ export interface operations {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
                  *       "notify": true,
-                 *       "done": false
+                 *       "done": false,
+                 *       "remind": true
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
@@ -8660,7 +8794,8 @@ export interface operations {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
                  *       "notify": true,
-                 *       "done": false
+                 *       "done": false,
+                 *       "remind": true
                  *     }
                  */
                 "application/json": components["schemas"]["RescheduleRequest"];
@@ -8669,7 +8804,8 @@ export interface operations {
                  *       "user_id": 1,
                  *       "date": "24/12/2026 14:30",
                  *       "notify": true,
-                 *       "done": false
+                 *       "done": false,
+                 *       "remind": true
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["RescheduleRequest"];
@@ -10155,13 +10291,17 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "contact_email": "it@example.com"
+                 *       "contact_email": "it@example.com",
+                 *       "appointment_due_minutes": 60,
+                 *       "callback_due_minutes": 0
                  *     }
                  */
                 "application/json": components["schemas"]["UpdateAccountRequest"];
                 /**
                  * @example {
-                 *       "contact_email": "it@example.com"
+                 *       "contact_email": "it@example.com",
+                 *       "appointment_due_minutes": 60,
+                 *       "callback_due_minutes": 0
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["UpdateAccountRequest"];
@@ -11983,7 +12123,7 @@ export interface operations {
                  * @description Only deliveries of this event type.
                  * @example lead.created
                  */
-                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
+                type?: "lead.created" | "lead.updated" | "appointment.scheduled" | "callback.scheduled" | "attachment.added" | "lead.erased" | "appointment.rescheduled" | "appointment.cancelled" | "callback.rescheduled" | "callback.cancelled" | "lead.duplicate_suspected" | "note.added" | "appointment.due" | "callback.due" | "endpoint.failing" | "endpoint.disabled" | "endpoint.recovered" | "delivery.exhausted";
                 /**
                  * @description Only deliveries whose last attempt failed with this error.
                  * @example timeout
@@ -13578,6 +13718,102 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["NoteAdded"];
+            };
+        };
+        responses: {
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    appointmentDue: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` followed by the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt started, in Unix seconds. */
+                "webhook-timestamp": string;
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
+                "webhook-signature": string;
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
+                "webhook-sequence"?: string;
+                /** @description The version of the lead after the change. A new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppointmentDue"];
+            };
+        };
+        responses: {
+            /** @description Accepted. The first 4 KiB of the response body are stored. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The attempt failed. Any status other than 2xx is a failure. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    callbackDue: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description `Leadwire/` followed by the version. */
+                "User-Agent": string;
+                /** @description The lower-case hexadecimal HMAC-SHA1 of the raw body, keyed with the endpoint's secret. */
+                "X-SERVICE-Signature": string;
+                /** @description The account's API key. */
+                "X-SERVICE-Account-Key": string;
+                /** @description The ID of the event, the same on every attempt (Standard Webhooks 1.0.0). */
+                "webhook-id": string;
+                /** @description When the attempt started, in Unix seconds. */
+                "webhook-timestamp": string;
+                /** @description `v1,` followed by an HMAC-SHA256 (Standard Webhooks 1.0.0). During a secret rotation, one signature for each secret, separated by a space. */
+                "webhook-signature": string;
+                /** @description The number of the event in the account's log: 1, 2, 3 … without gaps. Absent from test events. */
+                "webhook-sequence"?: string;
+                /** @description The version of the lead after the change. A new lead has version 1. */
+                "webhook-lead-version": string;
+                /** @description W3C trace context. */
+                traceparent: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CallbackDue"];
             };
         };
         responses: {

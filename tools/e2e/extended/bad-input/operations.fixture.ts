@@ -131,14 +131,24 @@ const updateAccount: Operation = {
   name: 'a change of the account',
   method: 'PATCH',
   path: () => '/manage/account',
-  body: () => ({ contact_email: 'it@example.com' }),
+  body: () => ({
+    contact_email: 'it@example.com',
+    appointment_due_minutes: 30,
+    callback_due_minutes: 5,
+  }),
 }
 
 const rescheduling = (name: string, path: string, entryId: (world: World) => number): Operation => ({
   name,
   method: 'PATCH',
   path: (world) => `/leads/${world.reference}/${path}/${entryId(world)}`,
-  body: (world) => ({ notify: false, user_id: world.userId, date: '25/12/2026 14:30', done: false }),
+  body: (world) => ({
+    notify: false,
+    user_id: world.userId,
+    date: '25/12/2026 14:30',
+    done: false,
+    remind: false,
+  }),
 })
 
 /** Every operation that reads a JSON or form body. */

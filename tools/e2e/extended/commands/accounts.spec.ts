@@ -35,7 +35,7 @@ const OTHER = { ...LEAD, name: 'Bay', first_name: 'Ada', last_name: 'Byron', ema
 interface Answer {
   type?: string
   total?: number
-  data?: { action?: string; status?: string; attempt_count?: number; reference?: string }[]
+  data?: { action?: string; status?: string; attempt_count?: number; reference?: string; id?: number }[]
 }
 
 let system: System
@@ -120,6 +120,9 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   for (let count = 0; count < 3; count += 1) await ask('POST', '/leads', LEAD)
   const { reference } = (await ask('GET', '/leads')).json.data![0]!
   expect((await ask('POST', `/manage/leads/${reference}/notes`, { text: 'unmistakable' })).status).toBe(200)
+  const [user] = (await ask('GET', '/manage/users')).json.data!
+  const entry = { user_id: user!.id, notify: false, date: '24/12/2198 14:30' }
+  expect((await ask('POST', `/leads/${reference}/appointments`, entry)).status).toBe(200)
   await eventually(async () => {
     const { json } = await ask('GET', '/manage/deliveries?status=delivered')
     expect(json.total).toBe(3)
@@ -139,7 +142,14 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   await eventually(async () => expect(await account('deletion', id)).toMatchObject({ status: 'done' }))
   const found = [...(await columnsWith(leads, texts)), ...(await columnsWith(webhooks, texts))]
   expect(found).toEqual([])
-  const counted = ['changed_leads', 'lead_figures', 'daily_figures', 'response_figures', 'figures_progress']
+  const counted = [
+    'changed_leads',
+    'lead_figures',
+    'daily_figures',
+    'response_figures',
+    'figures_progress',
+    'due_events',
+  ]
   const ofAccount = Object.fromEntries(counted.map((table) => [table, `account_id = ${id}`]))
   expect(await tableContents(leads, ofAccount)).toMatchObject(
     Object.fromEntries(counted.map((table) => [table, '0 rows null'])),

@@ -40,8 +40,9 @@ test('appointments, callbacks and attachments are listed newest first, page by p
       )
       made.push(...(await Promise.all(requests)))
     }
-    // The response to a create has only the fields of the lead API, so it lacks `cancelled_at` and `done_at`.
-    const shown = what === 'attachments' ? {} : { cancelled_at: null, done_at: null }
+    // The response to a create has only the fields of the lead API, so it lacks `cancelled_at`, `done_at`
+    // and `remind`.
+    const shown = what === 'attachments' ? {} : { cancelled_at: null, done_at: null, remind: false }
     const newestFirst = made.toSorted((a, b) => b.id - a.id).map((record) => ({ ...record, ...shown }))
     const list = async (cursor = '') =>
       (await tenant.client.request<object>('GET', `${path}?cursor=${cursor}`)).json as {

@@ -47,6 +47,8 @@ test('the contact of an account is set, shown and cleared', async () => {
     api_key: tenant.account.api_key,
     name: 'Spec',
     contact_email: null,
+    appointment_due_minutes: 60,
+    callback_due_minutes: 0,
     created_at: expect.any(String),
   })
   for (const cleared of [null, '']) {

@@ -62,6 +62,34 @@ const fillEntries = (table: 'appointments' | 'callbacks', userId: number, count:
     [system.account.id, userId, count],
   )
 
+/** Adds an event that is due in many years for each callback that has none. */
+const fillDueEvents = () =>
+  leads.rows(
+    `INSERT INTO due_events (account_id, kind, entry_id, lead_id, date, due_at)
+     SELECT account_id, 'callback', id, lead_id, date,
+       timestamptz '2198-01-01T00:00:00Z' + id * interval '1 minute'
+     FROM callbacks WHERE account_id = $1 ON CONFLICT DO NOTHING`,
+    [system.account.id],
+  )
+
+/**
+ * Makes `count` events due, starting with the newest callbacks. Waits until leads-service has taken them. Then
+ * removes the dead rows, because later statements would touch them.
+ */
+const takeDueEvents = async (count: number) => {
+  await leads.rows(
+    `UPDATE due_events SET due_at = now() WHERE ctid = ANY (ARRAY (
+       SELECT ctid FROM due_events WHERE account_id = $1 AND kind = 'callback' ORDER BY entry_id DESC LIMIT $2
+     ))`,
+    [system.account.id, count],
+  )
+  await eventually(
+    async () => expect(await leads.rows('SELECT FROM due_events WHERE due_at <= now() LIMIT 1')).toEqual([]),
+    { timeoutMs: 60_000 },
+  )
+  await vacuum(leads, ['due_events', 'callbacks'])
+}
+
 /** Lets the newest `count` leads be counted again, with their appointments. */
 const changeFigures = (count: number) =>
   leads.rows(
@@ -89,6 +117,7 @@ const grow = async ({ endpoints, userId }: World, count: number) => {
   const target = { leads, webhooks, assetsUrl: `${system.baseUrl}/assets` }
   await fillLeads(target, system.account.id, count)
   for (const table of ['appointments', 'callbacks'] as const) await fillEntries(table, userId, count)
+  await fillDueEvents()
   await changeFigures(count)
   // The deliveries are due tomorrow, so that no attempt changes them.
   const due = { from: Date.now() + 86_400_000, everyMs: 1 }
@@ -188,6 +217,13 @@ const use = async (world: World) => {
   await data('PATCH', path, { status: 'sold', name: 'Bay', user_id: userId })
   await data('PATCH', `/manage${path}`, { last_name: 'King', external_id: path })
   await data('POST', '/manage/leads/bulk', { references: [path.split('/').at(-1)], set: { user_id: null } })
+  const entry = { user_id: userId, notify: false, remind: true, date: '01/06/2198 10:00' }
+  for (const list of ['appointments', 'callbacks']) {
+    const { id } = await data<{ id: number }>('POST', `${path}/${list}`, entry)
+    await data('PATCH', `${path}/${list}/${id}`, { date: '02/06/2198 10:00' })
+    if (list === 'callbacks') await takeDueEvents(1)
+    await data('PATCH', `${path}/${list}/${id}`, { done: true })
+  }
   for (const list of ['appointments', 'callbacks', 'attachments']) await data('GET', `${path}/${list}`)
   const note = await data<{ id: number }>('POST', `/manage${path}/notes`, { text: 'Wants oak.' })
   await data('PATCH', `/manage${path}/notes/${note.id}`, { text: 'Wants pine.' })
@@ -305,6 +341,8 @@ const touchedByUse = async (world: World): Promise<Touched> => {
   for (let time = 0; time < TIMES; time += 1) {
     await use(world)
     if (time % 2 === 0) await manage()
+    // More events than the loop takes at once.
+    await takeDueEvents(1100)
     // Otherwise the loops might work on several rounds together, and run too few statements.
     await waitUntilIndexed()
   }
@@ -356,6 +394,9 @@ test(
       /l\.duplicate_of_id/,
       /DELETE FROM daily_figures/,
       /INSERT INTO lead_figures/,
+      /WITH RECURSIVE walked/,
+      /DELETE FROM due_events WHERE ctid/,
+      /UPDATE callbacks AS t SET due_date/,
     ])
       expect([part, known.some(({ query }) => part.test(query))]).toEqual([part, true])
     // The large account has three times as many rows, so a statement that reads all rows touches three times

@@ -11,6 +11,7 @@ interface Entry {
   notify: boolean
   cancelled_at: string | null
   done_at: string | null
+  remind: boolean
 }
 
 interface Message extends CalendarFacts {
@@ -51,7 +52,7 @@ const scheduled = async (what: string, change: object = {}) => {
   return { reference, entry, list, path: `${list}/${entry.id}` }
 }
 
-const OPEN = { cancelled_at: null, done_at: null }
+const OPEN = { cancelled_at: null, done_at: null, remind: false }
 
 const patch = (path: string, json: object) => tenant.send<Entry>('PATCH', path, { json })
 const status = async (method: string, path: string, options?: RequestOptions) =>

@@ -7,9 +7,19 @@ import { notes } from './0004-notes'
 import { leadList } from './0005-lead-list'
 import { leadRetention } from './0006-lead-retention'
 import { figures } from './0007-figures'
+import { dueEvents } from './0008-due-events'
 
 /** The migrations of the database `leads`, in order. */
-export const migrations: Migration[] = [schema, signIn, schedule, notes, leadList, leadRetention, figures]
+export const migrations: Migration[] = [
+  schema,
+  signIn,
+  schedule,
+  notes,
+  leadList,
+  leadRetention,
+  figures,
+  dueEvents,
+]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */
 export const migrateDatabase = (context: ServiceContext<Config>): Promise<void> =>

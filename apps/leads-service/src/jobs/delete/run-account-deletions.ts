@@ -22,6 +22,8 @@ const OF_LEADS = 'account_id = $1 AND lead_id = ANY ($2)'
  * records needs a new statement here. Attachments are deleted earlier, with their files.
  */
 const DELETE_LEADS = [
+  // Takes the locks in the order in which other transactions take them: leads before their records.
+  'SELECT FROM leads WHERE account_id = $1 AND id = ANY ($2) ORDER BY id FOR UPDATE',
   // Must run before the leads are deleted, because it finds the terms by the attributes of the leads.
   `DELETE FROM lead_attributes t USING leads l, json_each_text(l.attributes) a
   WHERE l.account_id = $1 AND l.id = ANY ($2) AND t.account_id = $1 AND t.number = l.number AND t.term = a.key || ':' || a.value`,
@@ -30,6 +32,7 @@ const DELETE_LEADS = [
   `DELETE FROM appointments WHERE ${OF_LEADS}`,
   `DELETE FROM callbacks WHERE ${OF_LEADS}`,
   `DELETE FROM notes WHERE ${OF_LEADS}`,
+  `DELETE FROM due_events WHERE ${OF_LEADS}`,
   `DELETE FROM quote_items WHERE account_id = $1 AND quote_id = ANY (ARRAY (SELECT id FROM quotes WHERE ${OF_LEADS}))`,
   `DELETE FROM quotes WHERE ${OF_LEADS}`,
   'DELETE FROM leads WHERE account_id = $1 AND id = ANY ($2)',

@@ -3,6 +3,7 @@ import { activeTraceparent, type OpenTransaction, statement } from '@leadwire/se
 import { recordNotification, type Subject } from '../../notifications/record-notification'
 import { buildLeadEvent, type OutboxEvent, parkEvents } from '../../outbox/record-events'
 import { ENTRY_COLUMNS, type EntryRow, entryJson } from '../../scheduling/schedule'
+import { removeDueEvents } from '../../scheduling/set-due-event'
 
 interface UpcomingEntry extends EntryRow {
   invitation_id: string
@@ -70,6 +71,7 @@ export const cancelEntries = async (
       await recordNotification({ ...tx, record }, { ...notification, sequence: entry.sequence + 1 })
     }
   }
+  removeDueEvents(tx, accountId, lead.id)
   parkEvents(tx, events)
   return events.map(({ eventId }) => eventId)
 }

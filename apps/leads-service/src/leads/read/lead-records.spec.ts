@@ -67,13 +67,13 @@ interface Kind {
 const KINDS: Record<string, Kind> = {
   appointments: {
     columns: ENTRY_COLUMNS,
-    more: ',"cancelled_at":null,"done_at":null',
+    more: ',"cancelled_at":null,"done_at":null,"remind":false',
     add: (on) => service.leads.scheduleAppointment({ appointment: entry(on) }),
     list: (asked) => service.leads.listAppointments(asked),
   },
   callbacks: {
     columns: ENTRY_COLUMNS,
-    more: ',"cancelled_at":null,"done_at":null',
+    more: ',"cancelled_at":null,"done_at":null,"remind":false',
     add: (on) => service.leads.scheduleCallback({ callback: entry(on) }),
     list: (asked) => service.leads.listCallbacks(asked),
   },

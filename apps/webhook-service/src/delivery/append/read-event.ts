@@ -89,7 +89,7 @@ export const readEvent = createReader(
   }),
 )
 
-const ENTRY = /^(appointment|callback)(\.rescheduled|\.cancelled)?$/
+const ENTRY = /^(appointment|callback)(\.rescheduled|\.cancelled|\.due)?$/
 
 const findLeadViolation = ({ subject, leadReference, date, invitationId }: NotificationRequested) => {
   if (!isUuid(leadReference)) return 'the lead reference is missing or invalid'
