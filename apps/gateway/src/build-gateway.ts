@@ -103,6 +103,7 @@ import { serveSite } from './site/serve-pages'
 import { createToken } from './tokens/create-token'
 import { listTokens, retrieveOwnToken, revokeToken } from './tokens/tokens'
 import { createUser, inviteUser, listUsers, removeUser, retrieveUser, updateUser } from './users/users'
+import { deleteView, listViews, saveView } from './users/views'
 
 export interface GatewayOptions {
   config: GatewayConfig
@@ -282,6 +283,9 @@ const OPERATIONS = {
   createVisitorLead,
   createLeadBatch,
   updateLeadsInBulk,
+  listViews,
+  saveView,
+  deleteView,
   upsertLead,
   retrieveManagedLead,
   updateManagedLead,

@@ -77,6 +77,7 @@ import { revokeToken } from './tokens/revoke-token'
 import { createToken, findOrigin, listTokens, openPortalLink, verifyTokens } from './tokens/tokens'
 import { signInByEmail } from './users/sign-in-by-email'
 import * as users from './users/users'
+import { deleteView, listViews, saveView } from './users/views'
 
 type Deps = Omit<Dependencies, 'actor'> &
   WriteLeadsDeps &
@@ -187,6 +188,7 @@ export const addLeadsService = (
     ...perCalls(deps, { findOrigin, listTokens, revokeToken, openPortalLink, ...users }),
     ...perCalls(deps, { createSignInLink, sendSignInLinks, signInByEmail, openSignInLink }),
     ...perCalls(deps, { listSessions, endSessions }),
+    ...perCalls(deps, { listViews, saveView, deleteView }),
     ...perCalls(deps, { retrieveLeadRetention, endLeadRetention }),
     setLeadRetention: inTurn(longReads, perCall(deps, setLeadRetention)),
     createToken: perCall(deps, createToken, CreateTokenResponse),

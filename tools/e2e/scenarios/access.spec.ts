@@ -36,6 +36,7 @@ const OPENED_BY: [route: RegExp, scopes: string[]][] = [
   [/^GET \/manage\/figures$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\/leads/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^\w+ \/manage\/leads/, ['leads', 'manage']],
+  [/^\w+ \/manage\/views/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\/schedule$/, ['leads', 'leads:read', 'manage', 'manage:read']],
   [/^GET \/manage\//, ['manage', 'manage:read']],
   [/^\w+ \/manage\//, ['manage']],
@@ -52,7 +53,13 @@ const ROLES = {
 }
 
 /** Identifiers of records that do not exist. */
-const NOWHERE = { reference: randomUUID(), id: '999999999', replay_id: '999999999', external_id: 'none' }
+const NOWHERE = {
+  reference: randomUUID(),
+  id: '999999999',
+  replay_id: '999999999',
+  external_id: 'none',
+  name: 'none',
+}
 
 let stage: SharedStage
 let tenant: Tenant

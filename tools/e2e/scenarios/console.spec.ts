@@ -49,7 +49,7 @@ describeConsole('the console', start, (world) => {
     await label('Name, e-mail, phone or postcode').fill('lovelace ada')
     await button('Filter').click()
     await row('Roof').waitFor({ state: 'detached' })
-    await link('Bay window').click()
+    await link('Ada Lovelace Bay window').click()
 
     await heading('Bay window Open').waitFor()
     await label('Status').selectOption('Sold')

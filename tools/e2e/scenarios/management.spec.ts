@@ -354,6 +354,46 @@ test('the lead retention is counted, set, shown and ended', async () => {
   expect(await tenant.send('GET', path)).toBeNull()
 })
 
+test('a person saves, replaces and deletes views of the list of leads, and a token has none', async () => {
+  const signIn = async (role: string) => {
+    const { id } = await tenant.newUser(role)
+    return { token: '', headers: { cookie: await tenant.signIn(id), 'sec-fetch-site': 'same-origin' } }
+  }
+  const [viewer, seller] = [await signIn('viewer'), await signIn('sales')]
+  const path = `/manage/views/${encodeURIComponent('Sold / £, mine?')}`
+  const view = { filters: { status: 'sold', test: false, postcode: 'sw1' }, sort: '-updated_at' }
+  const saved = await tenant.send('PUT', path, { ...viewer, json: view })
+  expect(saved).toEqual({
+    name: 'Sold / £, mine?',
+    ...view,
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  expect(await tenant.send('GET', '/manage/views', viewer)).toEqual([saved])
+  expect(await tenant.send('GET', '/manage/views', seller)).toEqual([])
+  const replaced = await tenant.send<object>('PUT', path, { ...viewer, json: { filters: {} } })
+  expect(replaced).toMatchObject({ filters: {}, sort: null })
+  const answer = (method: string, to: string, options: object) =>
+    tenant.client.request<{ errors?: object }>(method, to, options)
+  const invalid = { filters: { status: 'gone', color: 'red', user_id: 'me' }, sort: 'name' }
+  const refused = await answer('PUT', `/manage/views/${'n'.repeat(101)}`, { ...viewer, json: invalid })
+  expect([refused.status, Object.keys(refused.json.errors ?? {}).toSorted()]).toEqual([
+    422,
+    ['filters.color', 'filters.status', 'filters.user_id', 'name', 'sort'],
+  ])
+  const blank = await answer('PUT', '/manage/views/%20', { ...viewer, json: {} })
+  expect([blank.status, Object.keys(blank.json.errors ?? {})]).toEqual([422, ['name', 'filters']])
+  for (const method of ['GET', 'PUT', 'DELETE']) {
+    const to = method === 'GET' ? '/manage/views' : path
+    const { status, text } = await answer(method, to, method === 'PUT' ? { json: view } : {})
+    expect([method, status]).toEqual([method, 404])
+    expect(text).toContain('A token has no views.')
+  }
+  expect(await answer('DELETE', path, seller)).toMatchObject({ status: 404 })
+  expect(await tenant.send('DELETE', path, viewer)).toEqual(replaced)
+  expect(await tenant.send('GET', '/manage/views', viewer)).toEqual([])
+})
+
 test('a note names its author, is sent to endpoints, and is found by its words until it is deleted', async () => {
   const { receiver } = await tenant.listen({ events: ['note.added'] })
   const lead = await tenant.createLead()

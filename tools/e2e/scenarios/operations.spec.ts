@@ -19,6 +19,8 @@ const AUDITED: Record<string, string | null> = {
   upsertLead: null,
   updateManagedLead: null,
   updateLeadsInBulk: null,
+  saveView: 'view.created',
+  deleteView: 'view.deleted',
   markLeadDuplicate: null,
   addNote: null,
   updateNote: null,

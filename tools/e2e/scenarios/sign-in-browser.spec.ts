@@ -81,7 +81,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     await nameOf(first, 'Grace Hopper').waitFor()
     expect(await readStorage(world.page)).toEqual([[], { 'leadwire.has-session': 'yes' }, ''])
 
-    await link('Bay window').click()
+    await link('Ada Lovelace Bay window').click()
     await label('Value in pounds').fill('4500')
     await button('Save').click()
     await row('Value: £0 → £4,500').getByText('Grace Hopper').waitFor()

@@ -20,6 +20,8 @@ export const IMAGE: Part[] = [{ name: 'file', value: PNG, fileName: 'front.png' 
 export const FILE: Part[] = [{ name: 'name', value: 'Front' }, ...IMAGE]
 
 const EXTERNAL_ID = 'crm-1017'
+/** The name of a saved view of the user who has signed in with `session`. */
+const VIEW = 'open-leads'
 const NDJSON = { 'content-type': 'application/x-ndjson' }
 
 /** Fills the parameters of a path. Keeps the placeholder of a parameter without a value. */
@@ -112,6 +114,7 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
     replay_id: String(replay.id),
     file: image.url.split('/').pop()!,
     token: capture.token,
+    name: VIEW,
     secret: /[^/]+(?=\.ics$)/.exec(calendar.url)![0],
   }
   const identify = (path: string) => {
@@ -141,6 +144,9 @@ export async function furnish(tenant: Tenant): Promise<Furnished> {
       json: { last_name: 'Byron', attributes: { visits: 5 }, quotes: visitorLead.quotes },
     },
     markLeadDuplicate: { json: { reference: null } },
+    listViews: session,
+    saveView: { ...session, json: { filters: { status: 'open', test: false }, sort: '-updated_at' } },
+    deleteView: session,
     setLeadRetention: { json: { statuses: ['lost'], months: 240 } },
     addNote: { json: { text: 'Called back.\nWants three windows.' } },
     updateNote: { json: { text: 'Wants four windows.' } },

@@ -4,6 +4,7 @@ import { type DeliveryStatus, deliveryStatuses, fillDeliveries } from './fill-de
 import { fillEndpoints } from './fill-endpoints'
 import { fillLeads } from './fill-leads'
 import { fillQuotes } from './fill-quotes'
+import { fillViews, MAX_VIEWS } from './fill-views'
 import { multiplyDeliveries } from './multiply-deliveries'
 import { type Sql, vacuum } from './sql'
 
@@ -14,6 +15,7 @@ Writes valid rows into the databases of the stack that runs in LEADWIRE_DATA (.d
 OPTIONS are one of:
   --accounts N                                   creates N accounts, each with a token, and prints them
   --account ID --leads N [--quotes]              adds N leads; --quotes adds a quote with two items to each
+  --account ID --views N                         gives each user of the account N saved views, at most 50
   --account ID --endpoints N --url URL           adds N endpoints at URL?1, URL?2 …
   --endpoint ID --deliveries N --status STATUS   adds N deliveries, with events about the account's newest leads
   --endpoint ID --times N                        multiplies the deliveries by N; blocks webhooks meanwhile
@@ -44,6 +46,11 @@ export const runFill = async (args: string[], stack: FilledStack): Promise<objec
     if (asked.quotes) await fillQuotes(stack, asked.account)
     await vacuum(leads, ['accounts', 'leads', 'quotes', 'quote_items'])
     return { account: asked.account, leads: asked.leads }
+  }
+  if (asked.account && asked.views) {
+    await requireAccount(leads, asked.account)
+    const views = await fillViews(leads, asked.account, Math.min(asked.views, MAX_VIEWS))
+    return { account: asked.account, views }
   }
   if (asked.account && asked.endpoints && asked.url) {
     await requireAccount(leads, asked.account)
@@ -79,6 +86,7 @@ const readArguments = (args: string[]) => {
       accounts: option,
       account: option,
       leads: option,
+      views: option,
       endpoints: option,
       url: option,
       endpoint: option,
@@ -89,7 +97,7 @@ const readArguments = (args: string[]) => {
     },
   })
   const readNumber = (
-    name: 'accounts' | 'account' | 'leads' | 'endpoints' | 'endpoint' | 'deliveries' | 'times',
+    name: 'accounts' | 'account' | 'leads' | 'views' | 'endpoints' | 'endpoint' | 'deliveries' | 'times',
   ) => {
     const value = values[name]
     if (value !== undefined && !/^[1-9]\d{0,9}$/.test(value))
@@ -105,6 +113,7 @@ const readArguments = (args: string[]) => {
     accounts: readNumber('accounts'),
     account: readNumber('account'),
     leads: readNumber('leads'),
+    views: readNumber('views'),
     endpoints: readNumber('endpoints'),
     endpoint: readNumber('endpoint'),
     deliveries: readNumber('deliveries'),

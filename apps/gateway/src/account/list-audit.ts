@@ -32,7 +32,7 @@ const AuditRecord = described('AuditEntry', 'One action in the audit log of the 
   request_id: requestIdOfChange,
   changes: Type.Record(Type.String(), Change, {
     description:
-      'Changed fields by name. Secrets are never included. For the name and the email address of a user, `from` and `to` are always null.',
+      'Changed fields by name. Secrets are never included. For the name and the email address of a user, and for the fields of a saved view, `from` and `to` are always null.',
     examples: [{ enabled: { from: true, to: false } }],
   }),
 })
@@ -76,7 +76,7 @@ export const listAudit = listOperation({
   route: 'GET /manage/audit',
   summary: 'List audit entries',
   description:
-    'Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.',
+    'Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, saved views, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.',
   record: AuditRecord,
   cursor: 'The `next_cursor` of the previous response. Omit it for the newest entries.',
   find: async ({ accountId, clients, limits }, _filters, place) => {

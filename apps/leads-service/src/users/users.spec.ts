@@ -255,3 +255,83 @@ test('of two who take one e-mail at once, one has it', async () => {
   const refused = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   expect(refused).toMatchObject([{ code: 'invalid' }, { code: 'invalid' }])
 })
+
+const save = (
+  key: { accountId: number; userId: number },
+  name: string,
+  filters: object = {},
+  sort?: string,
+) => service.accounts.saveView({ ...key, name, filters: JSON.stringify(filters), sort })
+
+const listNames = async (key: { accountId: number; userId: number }) =>
+  (await service.accounts.listViews(key)).views.map(({ name }) => name)
+
+test('a view is saved, replaced and deleted, and the audit log hides its search', async () => {
+  const { accountId, key } = await scene()
+  const { view } = await save(key, 'Hot', { q: 'ada@example.test', status: 'open' }, '-updated_at')
+  expect(view).toEqual({
+    name: 'Hot',
+    filters: '{"q": "ada@example.test", "status": "open"}',
+    sort: '-updated_at',
+    createdAt: expect.stringMatching(/\.\d{6}Z$/),
+    updatedAt: expect.any(String),
+  })
+  // The same filters in another order are no change.
+  expect(await save(key, 'Hot', { status: 'open', q: 'ada@example.test' }, '-updated_at')).toEqual({ view })
+  const { view: replaced } = await save(key, 'Hot', { due: 'today' })
+  expect(replaced).toEqual({
+    name: 'Hot',
+    filters: '{"due": "today"}',
+    sort: undefined,
+    createdAt: view!.createdAt,
+    updatedAt: expect.any(String),
+  })
+  expect(replaced!.updatedAt > view!.updatedAt).toBe(true)
+  await save(key, 'Cold')
+  expect(await listNames(key)).toEqual(['Cold', 'Hot'])
+  expect(await service.accounts.deleteView({ ...key, name: 'Hot' })).toEqual({ view: replaced })
+  expect(await listNames(key)).toEqual(['Cold'])
+  await expect(service.accounts.deleteView({ ...key, name: 'Hot' })).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  const { entries } = await service.audit.listAudit({ accountId, before: undefined })
+  const views = entries.filter(({ targetType }) => targetType === 'view')
+  const hidden = { from: null, to: null }
+  expect(views.map(({ action, changes }) => [action, JSON.parse(changes)])).toEqual([
+    ['view.deleted', {}],
+    ['view.created', { name: hidden, filters: hidden }],
+    ['view.updated', { filters: hidden, sort: hidden }],
+    ['view.created', { name: hidden, filters: hidden, sort: hidden }],
+  ])
+})
+
+test('a user sees only their own views, and has at most 50 of them, also with concurrent requests', async () => {
+  const { accountId, key } = await scene()
+  const { user } = await service.accounts.createUser({ accountId, email: 'kim@example.test', name: 'Kim' })
+  const other = { accountId, userId: user!.id }
+  await save(other, 'Own')
+  const settled = await Promise.allSettled(
+    Array.from({ length: 55 }, (_, index) => save(key, `View ${index}`)),
+  )
+  const refused = settled.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  expect(refused).toHaveLength(5)
+  for (const reason of refused)
+    expect(reason).toMatchObject({
+      code: 'invalid',
+      fieldErrors: {
+        views: ['A user may not have more than 50 views. Delete views that are no longer needed.'],
+      },
+    })
+  const [name] = await listNames(key)
+  await save(key, name!, { status: 'sold' })
+  expect(await listNames(key)).toHaveLength(50)
+  expect(await listNames(other)).toEqual(['Own'])
+})
+
+test('a removed user has no views, and can save none', async () => {
+  const { key } = await scene()
+  await save(key, 'Hot')
+  await service.accounts.removeUser({ ...key, erase: true })
+  expect(await listNames(key)).toEqual([])
+  await expect(save(key, 'Hot')).rejects.toMatchObject({ code: 'not_found' })
+})

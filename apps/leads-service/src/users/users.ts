@@ -16,6 +16,7 @@ import { WITHOUT_CALENDAR } from '../tokens/end-calendars'
 import { lockCreator } from '../tokens/lock-creator'
 import { newSecret } from '../tokens/tokens'
 import { insertUser, USERS } from './insert-user'
+import { deleteViews } from './views'
 
 const throwTaken = (error: unknown): never => {
   if (violatedConstraint(error) === 'users_email_once_per_account')
@@ -133,10 +134,11 @@ export const inviteUser: Operation<'inviteUser'> = ({ database, actor, sealer },
   })
 
 /**
- * Removes a user permanently, and ends the user's sessions. Records that are assigned to the user keep the
- * user's id. The removal and an assignment in flight do not wait for each other, so the assignment may still
- * succeed after the removal. The only admin cannot be removed. With `erase`, also replaces the name and the
- * e-mail address, which appear nowhere else: history and audit log refer to users by id.
+ * Removes a user permanently, ends the user's sessions, and deletes the user's saved views. Records that
+ * are assigned to the user keep the user's id. The removal and an assignment in flight do not wait for each
+ * other, so the assignment may still succeed after the removal. The only admin cannot be removed. With
+ * `erase`, also replaces the name and the e-mail address, which appear nowhere else: history and audit log
+ * refer to users by id.
  */
 export const removeUser: Operation<'removeUser'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {
@@ -152,6 +154,7 @@ export const removeUser: Operation<'removeUser'> = ({ database, actor }, request
         email = CASE WHEN $3 THEN 'user-' || id || '@removed.invalid' ELSE email END`,
       values: [erase],
     })
+    deleteViews(tx, { accountId, userId })
     await revokeSessions(tx, { accountId, userId })
     return { user }
   })

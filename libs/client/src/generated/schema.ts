@@ -364,6 +364,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/manage/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List own saved views
+         * @description Returns the views that the user who has signed in has saved, ordered by name, at most 50. A token has no views: the response is then 404.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        get: operations["listViews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manage/views/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Save a view
+         * @description Saves filters of GET /manage/leads, and an order, under a name. Replaces the view with this name. Only the user who has signed in sees the view. A user has at most 50 views.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        put: operations["saveView"];
+        post?: never;
+        /**
+         * Delete a view
+         * @description Deletes a view of the user who has signed in, and returns it.
+         *
+         *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
+         */
+        delete: operations["deleteView"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/manage/leads/external/{external_id}": {
         parameters: {
             query?: never;
@@ -1491,7 +1541,7 @@ export interface paths {
         };
         /**
          * List audit entries
-         * @description Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.
+         * @description Returns the audit log: imports, manual delivery attempts, erasures, exports of leads, and changes to the account, users, saved views, tokens, images and webhook endpoints. Actions on the command line are included. Changes to a lead are in the history of the lead instead. Newest first, up to 100 per response. Pass `next_cursor` as `cursor` to get the next entries.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -4233,6 +4283,159 @@ export interface components {
         };
         UpdateLeadsInBulkResponse: {
             data: components["schemas"]["LeadBulkOutcome"][];
+        };
+        SavedViewFilters: {
+            /**
+             * @description Only leads with this status.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description Only leads with this referrer.
+             * @example Website
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Only leads whose postcode starts with this text.
+             * @example SW1A
+             */
+            postcode?: string;
+            /**
+             * @description Only leads created at or after this time. ISO 8601 with an offset.
+             * @example 2026-11-21T09:30:00Z
+             */
+            created_from?: string;
+            /**
+             * @description Only leads created before this time. ISO 8601 with an offset.
+             * @example 2026-11-21T09:30:00Z
+             */
+            created_to?: string;
+            /**
+             * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.
+             * @example 2026-11-21T09:30:00Z
+             */
+            updated_since?: string;
+            /** @description true: only test leads. false: only live leads. */
+            test?: boolean;
+            /**
+             * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.
+             * @example ada
+             */
+            q?: string;
+            /**
+             * @description Only leads with this attribute: the key, a colon, and the value as shown in responses.
+             * @example utm_source:newsletter
+             */
+            attribute?: string;
+            /** @description Only leads assigned to the user with this ID, or `none`: only unassigned leads. */
+            user_id?: string;
+            /**
+             * @description Only leads with an appointment or a callback that is neither cancelled nor done, and whose date has passed (`overdue`), is today (`today`), or is in the seven days that begin with today (`week`). Days begin at midnight in the time zone of the operator.
+             * @enum {string}
+             */
+            due?: "overdue" | "today" | "week";
+        };
+        /** @description A saved selection of leads. Belongs to the user who has signed in. */
+        SavedView: {
+            /** @example Open and unassigned */
+            name: string;
+            filters: components["schemas"]["SavedViewFilters"];
+            /**
+             * @description The order of the list. null: the default order.
+             * @example -updated_at
+             */
+            sort: string | null;
+            /**
+             * Format: date-time
+             * @description When the view was created.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the filters or the order last changed.
+             * @example 2026-11-21T09:30:00.123456Z
+             */
+            updated_at: string;
+        };
+        SavedViewList: {
+            data: components["schemas"]["SavedView"][];
+        };
+        /**
+         * @description Filters of GET /manage/leads.
+         * @example {
+         *       "status": "open",
+         *       "user_id": "none"
+         *     }
+         */
+        ViewFilters: {
+            /**
+             * @description Only leads with this status.
+             * @example open
+             * @enum {string}
+             */
+            status?: "appointment_scheduled" | "awaiting_email" | "callback_later" | "duplicate" | "lost" | "not_interested" | "number_not_recognised" | "open" | "out_of_area" | "sold" | "spam" | "test" | "unable_to_contact";
+            /**
+             * @description Only leads with this referrer.
+             * @example Website
+             * @enum {string}
+             */
+            referrer?: "Canvasser" | "Email" | "Existing Customer" | "Facebook" | "Live Chat" | "Phone" | "Purchased Lead" | "Showroom" | "Website" | "Direct";
+            /**
+             * @description Only leads whose postcode starts with this text.
+             * @example SW1A
+             */
+            postcode?: string;
+            /**
+             * Format: date-time
+             * @description Only leads created at or after this time. ISO 8601 with an offset.
+             * @example 2026-11-21T09:30:00Z
+             */
+            created_from?: string;
+            /**
+             * Format: date-time
+             * @description Only leads created before this time. ISO 8601 with an offset.
+             * @example 2026-11-21T09:30:00Z
+             */
+            created_to?: string;
+            /**
+             * Format: date-time
+             * @description Only leads created or updated at or after this time. ISO 8601 with an offset. In a list of leads, also changes the default of `sort` to `updated_at`.
+             * @example 2026-11-21T09:30:00Z
+             */
+            updated_since?: string;
+            /** @description true: only test leads. false: only live leads. */
+            test?: boolean;
+            /**
+             * @description Only leads that match all of these search terms, at most 8. A term matches the start of a word in the names, email address, telephone numbers, postcode or newest notes, or the last digits (at least four) of a telephone number.
+             * @example ada
+             */
+            q?: string;
+            /**
+             * @description Only leads with this attribute: the key, a colon, and the value as shown in responses.
+             * @example utm_source:newsletter
+             */
+            attribute?: string;
+            /** @description Only leads assigned to the user with this ID, or `none`: only unassigned leads. */
+            user_id?: string;
+            /**
+             * @description Only leads with an appointment or a callback that is neither cancelled nor done, and whose date has passed (`overdue`), is today (`today`), or is in the seven days that begin with today (`week`). Days begin at midnight in the time zone of the operator.
+             * @enum {string}
+             */
+            due?: "overdue" | "today" | "week";
+        };
+        SaveViewRequest: {
+            filters: components["schemas"]["ViewFilters"];
+            /**
+             * @description Sort order. A minus sign means newest first. Default `-created_at`, but `updated_at` if the query has `updated_since`.
+             * @enum {string}
+             */
+            sort?: "-created_at" | "created_at" | "-updated_at" | "updated_at";
+        };
+        SavedViewResponse: {
+            data: components["schemas"]["SavedView"];
         };
         /** @description A new lead needs the required fields of POST /manage/leads. If the lead exists, omitted fields keep their values, null clears a field, and `quotes` are replaced. `attributes` are merged; null removes an attribute. */
         UpsertLeadRequest: {
@@ -7026,7 +7229,7 @@ export interface components {
              */
             request_id: string | null;
             /**
-             * @description Changed fields by name. Secrets are never included. For the name and the email address of a user, `from` and `to` are always null.
+             * @description Changed fields by name. Secrets are never included. For the name and the email address of a user, and for the fields of a saved view, `from` and `to` are always null.
              * @example {
              *       "enabled": {
              *         "from": true,
@@ -9280,6 +9483,144 @@ export interface operations {
             408: components["responses"]["Problem408"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listViews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The views. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    saveView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the view. Upper and lower case differ.
+                 * @example open-leads
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "filters": {
+                 *         "status": "open",
+                 *         "user_id": "none"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SaveViewRequest"];
+            };
+        };
+        responses: {
+            /** @description The view. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    deleteView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the view. Upper and lower case differ.
+                 * @example open-leads
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The view. */
+            200: {
+                headers: {
+                    /** @description The ID of the request. Quote it in support requests. */
+                    "X-Request-Id"?: string;
+                    /** @description When the token expires. Sent only during the last 14 days. ISO 8601, UTC. */
+                    "Token-Expires-At"?: string;
+                    /** @description The rate limit: `q` requests in `w` seconds. Sent only if the operator has set a limit. */
+                    "RateLimit-Policy"?: string;
+                    /** @description The remaining quota: `r` requests. The quota is full again in `t` seconds. Sent only if the operator has set a limit. */
+                    RateLimit?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedViewResponse"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];

@@ -1,110 +1,156 @@
-import { Link } from 'wouter-preact'
-import { Problem, requireInvalid } from '../api'
-import {
-  chooseTone,
-  formatPounds,
-  isErased,
-  type LeadListItem,
-  leadFilters,
-  listLeads,
-  nameLead,
-  STATUS_LABELS,
-} from '../leads'
-import { Badge } from '../parts/badge'
-import { type Filter, Filters } from '../parts/filters'
+import { useEffect, useState } from 'preact/hooks'
+import { Link, useLocation, useSearch } from 'wouter-preact'
+import type { Scope } from '../api'
+import { BulkBar } from '../leads/bulk-bar'
+import { FilterChips } from '../leads/filter-chips'
+import { LayoutSwitch } from '../leads/layout-switch'
+import { LeadBoard } from '../leads/lead-board'
+import { LeadTable } from '../leads/lead-table'
+import { createQueueLoader, type Queue } from '../leads/load-queue'
+import type { LeadPage } from '../leads/managed-leads'
+import { queueFilters } from '../leads/queue-filters'
+import { describeRange, QueuePager } from '../leads/queue-pager'
+import { usePlace } from '../leads/use-place'
+import { useQueueKeys } from '../leads/use-queue-keys'
+import { type Selection, useSelection } from '../leads/use-selection'
+import { ViewTabs } from '../leads/view-tabs'
+import { readViewQuery } from '../leads/views'
+import { Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
-import { Pager, useQuery } from '../parts/pager'
-import { type Column, Table } from '../parts/table'
-import { Ago } from '../parts/time'
-import { listUsers } from '../users'
+import { useQuery } from '../parts/pager'
 
-const COLUMNS: Column<LeadListItem>[] = [
-  {
-    name: 'Lead',
-    cell: (lead) => (
-      <span class="named">
-        <Link href={`/leads/${lead.reference}`}>{nameLead(lead)}</Link>
-      </span>
-    ),
-  },
-  {
-    name: 'Status',
-    cell: (lead) => (
-      <span>
-        <Badge word={STATUS_LABELS[lead.status]} tone={chooseTone(lead.status)} />{' '}
-        {lead.test === 1 && <Badge word="Test lead" tone="held" />}
-        {isErased(lead) && <Badge word="Erased" tone="calm" />}
-      </span>
-    ),
-  },
-  { name: 'Value', cell: ({ value }) => formatPounds(value) },
-  { name: 'Postcode', cell: ({ postcode }) => postcode },
-  { name: 'Referrer', cell: ({ referrer }) => referrer },
-  { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
-  { name: 'Updated', cell: ({ updated_at }) => <Ago at={updated_at} /> },
-]
+// The list counts up to 10,000 leads, and the board makes a request for each column.
+const LIST_MS = 10_000
+const BOARD_MS = 30_000
 
-const ORDER: Filter = {
-  name: 'sort',
-  label: 'Order',
-  none: 'Newest first',
-  isRare: true,
-  options: [
-    ['created_at', 'Oldest first'],
-    ['-updated_at', 'Most recently updated first'],
-    ['updated_at', 'Least recently updated first'],
-  ],
+/** Returns the path of the exports with these filters. Exports cannot select due or unassigned leads. */
+const renderExportPath = (query: URLSearchParams): string => {
+  const exported = new URLSearchParams(query)
+  const owner = exported.get('user_id')
+  if (owner && /^\d+$/.test(owner)) exported.set('assigned_to', owner)
+  for (const name of ['cursor', 'page', 'sort', 'layout', 'user_id', 'due']) exported.delete(name)
+  return `/exports?${exported}`
 }
 
-const load = async (query: URLSearchParams, mayListUsers: boolean, signal: AbortSignal) => {
-  const [users, page] = await Promise.all([
-    mayListUsers ? listUsers(signal) : undefined,
-    listLeads(query, signal).catch(requireInvalid),
-  ])
-  return page instanceof Problem ? { users, errors: page.errors } : { users, page }
-}
+const QueueTitle = ({ query, scopes }: { query: URLSearchParams; scopes: Set<Scope> }) => (
+  <Title
+    title="Leads"
+    actions={
+      <>
+        {scopes.has('manage:read') && (
+          <Link class="button quiet" href={renderExportPath(query)}>
+            Export these
+          </Link>
+        )}
+        {scopes.has('leads') && (
+          <Link class="button" href="/leads/new">
+            New lead
+          </Link>
+        )}
+      </>
+    }
+  />
+)
 
 /**
  * Shown instead of an empty page. The API reads at most 10,000 leads for a response, so later pages may have
  * matches.
  */
-const NoLead = ({ isFiltered, isEnd }: { isFiltered: boolean; isEnd: boolean }) => {
-  if (!isFiltered) return <Empty>There are no leads yet.</Empty>
-  return <Empty>{isEnd ? 'No lead matches.' : 'No lead matches so far. Use More to search further.'}</Empty>
+const NoLead = ({ page, isFiltered }: { page: LeadPage; isFiltered: boolean }) => {
+  if (page.next_cursor) return <Empty>No lead matches so far. Use Search further to continue.</Empty>
+  if (page.total) return <Empty>This page has no leads. Use Previous to go back.</Empty>
+  return <Empty>{isFiltered ? 'No lead matches.' : 'There are no leads yet.'}</Empty>
 }
 
-/** /leads: the leads that match the filters. */
-export const Leads = ({ scopes }: PageProps) => {
-  const [query] = useQuery()
-  const isManager = scopes.has('manage:read')
-  const mayListUsers = scopes.has('users:read')
-  const { data, problem, refresh } = useLive(String(query), (signal) => load(query, mayListUsers, signal))
-  if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const { users, page, errors } = data
-  const exported = new URLSearchParams(query)
-  exported.delete('cursor')
-  exported.delete('sort')
+interface ListProps {
+  page: LeadPage
+  selection: Selection | undefined
+  keys: ReturnType<typeof useQueueKeys>
+  isFiltered: boolean
+}
+
+const List = ({ page, selection, keys, isFiltered }: ListProps) => (
+  <>
+    {page.data.length === 0 ? (
+      <NoLead page={page} isFiltered={isFiltered} />
+    ) : (
+      <LeadTable leads={page.data} selection={selection} marked={keys.marked} mark={keys.mark} />
+    )}
+    <QueuePager page={page} />
+  </>
+)
+
+const NONE: LeadPage['data'] = []
+
+/** Scrolls to the start of another page of the list. */
+const useStartOfPage = (place: string) => {
+  const [first] = useState(place)
+  useEffect(() => {
+    if (place !== first) scrollTo(0, 0)
+  }, [place])
+}
+
+interface ShownProps {
+  queue: Queue
+  query: URLSearchParams
+  scopes: Set<Scope>
+  refresh: () => Promise<void>
+  refreshViews: () => Promise<void>
+}
+
+const ShownQueue = ({ queue, query, scopes, refresh, refreshViews }: ShownProps) => {
+  const { users, views, page, columns, errors } = queue
+  const canChange = scopes.has('leads') || scopes.has('manage')
+  const viewQuery = readViewQuery(query)
+  const selection = useSelection(viewQuery)
+  const chosen = canChange ? selection : undefined
+  const keys = useQueueKeys(page?.data ?? NONE, chosen)
+  const [path] = useLocation()
+  usePlace(`${path}?${useSearch()}`, keys)
+  useStartOfPage(`${query.get('page')} ${query.get('cursor')}`)
+  const filters = queueFilters(users)
   return (
     <>
-      <Title
-        title="Leads"
-        actions={
-          isManager && (
-            <Link class="button quiet" href={`/exports?${exported}`}>
-              Export these
-            </Link>
-          )
-        }
-      />
-      <Filters filters={[...leadFilters(users), ORDER]} errors={errors} />
-      {page &&
-        (page.data.length > 0 ? (
-          <Table caption="Leads" columns={COLUMNS} rows={page.data} getKey={({ id }) => id} />
-        ) : (
-          <NoLead isFiltered={query.size > 0} isEnd={!page.next_cursor} />
-        ))}
-      <Pager next={page?.next_cursor} names={['First', 'More']} />
+      <QueueTitle query={query} scopes={scopes} />
+      <ViewTabs views={views} refresh={refreshViews} />
+      <div class="queue-filters">
+        <Filters filters={filters} errors={errors} />
+        <FilterChips filters={filters} />
+      </div>
+      <div class="split">
+        <p class="faint">{page && describeRange(page)}</p>
+        <LayoutSwitch />
+      </div>
+      {chosen && page && <BulkBar selection={chosen} users={users} refresh={refresh} />}
+      {page && <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} />}
+      {columns && <LeadBoard columns={columns} canMove={canChange} refresh={refresh} />}
+      {page && page.data.length > 0 && (
+        <p class="faint keys">
+          Keys: <kbd>J</kbd> next, <kbd>K</kbd> previous, <kbd>Enter</kbd> open
+          {chosen && (
+            <>
+              , <kbd>X</kbd> select
+            </>
+          )}
+        </p>
+      )}
     </>
   )
+}
+
+/** /leads: the leads that match the filters, as a list or as a board. */
+export const Leads = ({ scopes }: PageProps) => {
+  const [query] = useQuery()
+  const [loader] = useState(() => createQueueLoader(scopes))
+  const everyMs = query.get('layout') === 'board' ? BOARD_MS : LIST_MS
+  const load = (signal: AbortSignal) => loader.load(query, signal)
+  const { data: queue, problem, refresh } = useLive(String(query), load, { everyMs })
+  if (!queue) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const refreshViews = () => {
+    loader.forgetViews()
+    return refresh()
+  }
+  const props = { queue, query, scopes, refresh, refreshViews }
+  return <ShownQueue {...props} />
 }

@@ -2,7 +2,7 @@ import { Link, useLocation, useSearch } from 'wouter-preact'
 
 /**
  * Returns the query parameters of the page's URL, and a function that returns the URL with changed
- * parameters. The new URL has no cursor, because a cursor is valid only for unchanged parameters.
+ * parameters. The new URL has no cursor and no page, because they are valid only for unchanged parameters.
  */
 export const useQuery = (): [URLSearchParams, (change: Record<string, string>) => string] => {
   const [path] = useLocation()
@@ -10,6 +10,7 @@ export const useQuery = (): [URLSearchParams, (change: Record<string, string>) =
   const changed = (change: Record<string, string>) => {
     const next = new URLSearchParams(query)
     next.delete('cursor')
+    next.delete('page')
     for (const [name, value] of Object.entries(change)) {
       if (value) next.set(name, value)
       else next.delete(name)

@@ -75,7 +75,7 @@ const form = (name: string) => [
  * Returns a body for each operation that takes one. Fields for personal data, secrets and free texts contain
  * one of the TRACES, which must not appear in the logs.
  */
-const bodies = (url: string): Record<string, RequestOptions> => {
+const bodies = (url: string, session: string): Record<string, RequestOptions> => {
   const endpoint = {
     url,
     description: MARK,
@@ -96,6 +96,7 @@ const bodies = (url: string): Record<string, RequestOptions> => {
     'POST /manage/leads/bulk': {
       json: { references: [randomUUID()], set: { attributes: { note: `${MARK} ${PHONE}` } } },
     },
+    'PUT /manage/views/{name}': { token: session, json: { filters: { q: EMAIL } } },
     'PUT /manage/leads/external/{external_id}': {
       json: { ...LEAD_OF_PERSON, attributes: { note: `${MARK} ${PHONE}` } },
     },
@@ -168,7 +169,8 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
   const { receiver, id } = await tenant.listen({ secret: SECRET, headers: { 'X-Key': SECRET } })
   receiver.answerWith(({ body }) => ({ status: 500, body: `${EMAIL} ${body.toString()}` }))
   const { reference } = await tenant.createLead(LEAD_OF_PERSON)
-  const known = bodies(receiver.url)
+  const [, viewSession = ''] = (await tenant.signIn(userId)).split('=')
+  const known = bodies(receiver.url, viewSession)
   const taking = routes.filter(({ operation }) => operation.requestBody)
   expect(taking.map(({ method, path }) => `${method} ${path}`).filter((name) => !known[name])).toEqual([])
   const ids: Record<string, number> = { '/manage/users': userId, '/manage/webhook-endpoints': id }
@@ -189,7 +191,7 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     await tenant.client.request(method, path, { token: '' })
   const link = await tenant.newSignInLink(userId)
   const session = await tenant.signIn(userId)
-  const secrets = [link, session.split('=')[1]!]
+  const secrets = [link, viewSession, session.split('=')[1]!]
   for (const cookie of [session, `${session}x`])
     await tenant.client.request('GET', '/me', { token: '', headers: { cookie } })
   const published = { publishable: true, scopes: undefined, origins: ['https://www.example.com'] }
@@ -199,6 +201,7 @@ test('neither accepted nor refused requests put tokens, secrets, addresses or te
     return path
       .replace('{reference}', reference)
       .replace('{external_id}', MARK)
+      .replace('{name}', MARK)
       .replace('{token}', capture)
       .replace('{id}', String(ids[prefix ?? ''] ?? 1))
   }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { openSql } from '@leadwire/fill'
 import {
   columnsWith,
   eventually,
@@ -109,6 +110,14 @@ test('a suspended account is refused with a problem, its deliveries are held, an
   ])
 })
 
+/** Saves a view for each user of an account. */
+const saveView = async (leadsUrl: string, accountId: number) => {
+  const sql = openSql(leadsUrl)
+  const text = `INSERT INTO views (account_id, user_id, name, filters)
+    SELECT account_id, id, 'unmistakable', '{}' FROM users WHERE account_id = $1`
+  await sql.rows(text, [accountId]).finally(() => sql.close())
+}
+
 test('a deleted account leaves nothing in any store, another account loses nothing, and the deletion is reported', async () => {
   receiver.answerWith(({ body }) => ({ status: 200, body }))
   const kept = await newAccount('Kept')
@@ -117,6 +126,7 @@ test('a deleted account leaves nothing in any store, another account loses nothi
   const { leads, webhooks } = system.databases
   const { id, ask } = await newAccount('unmistakable Ltd')
   await ask('POST', '/manage/users', { email: 'unmistakable.user@example.com', name: 'unmistakable' })
+  await saveView(leads.url, id)
   for (let count = 0; count < 3; count += 1) await ask('POST', '/leads', LEAD)
   const { reference } = (await ask('GET', '/leads')).json.data![0]!
   expect((await ask('POST', `/manage/leads/${reference}/notes`, { text: 'unmistakable' })).status).toBe(200)

@@ -144,6 +144,14 @@ test('a lead with JSON of another format is rendered from its columns after quot
     })
 })
 
+test('each user of an account gets saved views, at most 50', async () => {
+  const { id, token } = await newAccount()
+  const body = JSON.stringify({ email: 'sam@example.com', name: 'Sam' })
+  await send(token, '/manage/users', { method: 'POST', body })
+  expect(await fill('--account', id, '--views', 20)).toEqual({ account: id, views: 20 })
+  expect(await fill('--account', id, '--views', 60)).toEqual({ account: id, views: 30 })
+})
+
 test('deliveries of each status are listed and shown with their attempts, and pending ones arrive', async () => {
   const { id, token } = await newAccount()
   const url = `${receiver.url}/filled`

@@ -8,6 +8,7 @@ import { leadList } from './0005-lead-list'
 import { leadRetention } from './0006-lead-retention'
 import { figures } from './0007-figures'
 import { dueEvents } from './0008-due-events'
+import { views } from './0009-views'
 
 /** The migrations of the database `leads`, in order. */
 export const migrations: Migration[] = [
@@ -19,6 +20,7 @@ export const migrations: Migration[] = [
   leadRetention,
   figures,
   dueEvents,
+  views,
 ]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */

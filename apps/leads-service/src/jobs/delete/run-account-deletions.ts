@@ -54,6 +54,7 @@ const LARGE_TABLES: [table: string, condition: string][] = [
   ['lead_figures', OF_ACCOUNT],
   ['daily_figures', OF_ACCOUNT],
   ['response_figures', OF_ACCOUNT],
+  ['views', OF_ACCOUNT],
 ]
 
 const LAST = [
