@@ -50,7 +50,7 @@ module.exports = {
         path: '^libs/[^/]+/src/.+',
         pathNot: [
           '^libs/[^/]+/src/index\\.ts$',
-          '^libs/(service-kit/src/runtime|contracts/src/(event-types|roles|scopes))\\.ts$',
+          '^libs/(service-kit/src/runtime|contracts/src/(event-types|import-columns|roles|scopes))\\.ts$',
           '^$1/$2/',
         ],
       },

@@ -2,6 +2,7 @@ import { api, loadDocument, readData, type Schemas, slowApi } from './api'
 import type { Tone } from './parts/badge'
 
 export type Import = Schemas['Import']
+export type FailedRow = Schemas['ImportError']
 
 export const STATES: Record<Import['state'], { word: string; tone: Tone }> = {
   queued: { word: 'Waiting', tone: 'calm' },
@@ -55,17 +56,30 @@ export const CHARSETS: [value: string, text: string][] = [
   [';charset=windows-1252', "Windows-1252, Excel's plain CSV"],
 ]
 
+/** Returns the format of a file, which the ending of its name tells. */
+export const chooseFormat = (fileName: string): Import['format'] =>
+  /\.(ndjson|jsonl)$/i.test(fileName) ? 'ndjson' : 'csv'
+
+/** The maximum length of a file's name. A longer name is cut. */
+const MAX_NAME = 255
+
 interface Upload {
-  file: File
-  charset: string
+  file: Blob
+  fileName: string
+  format: Import['format']
+  charset?: string
   webhooks: boolean
+  idempotencyKey?: string
 }
 
-export const createImport = async ({ file, charset, webhooks }: Upload): Promise<Import> => {
-  const isLines = /\.(ndjson|jsonl)$/i.test(file.name)
+export const createImport = async (asked: Upload): Promise<Import> => {
+  const { file, fileName, format, charset = '', webhooks, idempotencyKey } = asked
   const upload = {
-    params: { query: { webhooks } },
-    headers: { 'content-type': (isLines ? 'application/x-ndjson' : 'text/csv') + charset },
+    params: {
+      query: { webhooks, file_name: [...fileName].slice(0, MAX_NAME).join('') },
+      header: { 'Idempotency-Key': idempotencyKey },
+    },
+    headers: { 'content-type': (format === 'ndjson' ? 'application/x-ndjson' : 'text/csv') + charset },
     body: file as unknown as string,
     bodySerializer: () => file,
   }

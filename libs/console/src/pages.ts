@@ -9,6 +9,7 @@ import { Endpoint } from './pages/endpoint'
 import { EditEndpoint, NewEndpoint } from './pages/endpoint-form'
 import { Endpoints } from './pages/endpoints'
 import { Exports } from './pages/exports'
+import { Home } from './pages/home'
 import { Import } from './pages/import'
 import { Imports } from './pages/imports'
 import { Lead } from './pages/lead'
@@ -33,6 +34,7 @@ export interface Page {
 
 /** All pages. A user starts at the first page with a `nav` that their scopes allow. */
 export const PAGES: Page[] = [
+  { path: '/home', scopes: ['leads:read', 'manage:read'], nav: 'Home', component: Home },
   { path: '/endpoints', scopes: ['webhooks', 'manage:read'], nav: 'Endpoints', component: Endpoints },
   { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },
   { path: '/endpoints/:id', scopes: ['webhooks', 'manage:read'], component: Endpoint },

@@ -19,6 +19,7 @@ export type { ServerStreamingMethodResult } from './generated/leadwire/leads/v1/
 export * from './generated/leadwire/leads/v1/leads_service'
 export * from './generated/leadwire/leads/v1/reconciliation_service'
 export * from './generated/leadwire/webhooks/v1/webhooks_service'
+export * from './import-columns'
 export * from './lead-json'
 export {
   type AttributeValue,

@@ -295,8 +295,16 @@ test('a CSV file from a spreadsheet is imported row by row, and failed rows are 
   })
   expect(await errors(done.id)).toEqual({
     data: [
-      { row: 4, errors: { row: ['The row has 13 cells, but the header has 12.'] } },
-      { row: 5, errors: { referrer: [expect.stringContaining('The selected referrer is invalid.')] } },
+      {
+        row: 4,
+        errors: { row: ['The row has 13 cells, but the header has 12.'] },
+        values: expect.objectContaining({ name: 'too many', value: '12', 'column 13': 'x' }),
+      },
+      {
+        row: 5,
+        errors: { referrer: [expect.stringContaining('The selected referrer is invalid.')] },
+        values: expect.objectContaining({ name: '=wrong', referrer: 'Pigeon', 'Mobile Number': '' }),
+      },
     ],
     next_cursor: null,
   })
@@ -421,9 +429,13 @@ test('lines of JSON are imported, with webhooks on request; an import can be wat
     { name: 'fax', did_you_mean: null },
   ])
   expect((await errors(done.id)).data).toEqual([
-    { row: 2, errors: { status: ['The status field is required.'] } },
-    { row: 3, errors: { row: ['The body is not well-formed JSON.'] } },
-    { row: 4, errors: { row: ['The body must be a JSON object.'] } },
+    {
+      row: 2,
+      errors: { status: ['The status field is required.'] },
+      values: { ...LEAD, name: 'two', status: '', fax: '' },
+    },
+    { row: 3, errors: { row: ['The body is not well-formed JSON.'] }, values: {} },
+    { row: 4, errors: { row: ['The body must be a JSON object.'] }, values: {} },
   ])
   const failed = await failedRows(done.id)
   expect(failed.headers['content-type']).toBe('application/x-ndjson')

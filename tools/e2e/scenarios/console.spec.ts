@@ -156,7 +156,8 @@ describeConsole('the console', start, (world) => {
     await label('Token').fill(tenant.token)
     await click(button('Sign in'))
 
-    // Finds the failing endpoint: the list shows the worst endpoint first.
+    // Finds the failing endpoint: the home page counts it, and the list shows the worst endpoint first.
+    await click(link('1 of 2'))
     const worst = page.getByRole('row').nth(1)
     await worst.getByText('Failing').waitFor()
     expect(await worst.innerText()).toMatch(/CRM[\s\S]*0 % of 18 attempts succeeded/)
@@ -291,7 +292,7 @@ describeConsole('the console', start, (world) => {
     })
   })
 
-  test('a file is imported, its ignored columns and failed rows are listed, and these rows are downloaded', async () => {
+  test('a file is imported, its ignored columns and failed rows are listed, downloaded and corrected', async () => {
     await open('/imports')
     const template = await download('Download a template')
     const [header, valid] = template.text.split('\r\n')
@@ -303,7 +304,9 @@ describeConsole('the console', start, (world) => {
     })
     await button('Import').click()
     await heading(/^Import \d+ Finished$/).waitFor()
-    await row('Row 2').getByText('postcode', { exact: true }).waitFor()
+    await main().getByText('leads.csv', { exact: true }).waitFor()
+    const second = main().getByRole('listitem', { name: 'Row 2' })
+    expect(await second.getByLabel('postcode', { exact: true }).inputValue()).toBe('nowhere')
     await row('Mobile Number').getByText('mobile', { exact: true }).waitFor()
     await world.inspect('import')
     const failed = await download('Download failed rows')
@@ -312,10 +315,19 @@ describeConsole('the console', start, (world) => {
       expect.stringMatching(/^2,The postcode.*,nowhere,.*,1$/),
       '',
     ])
-    expect(await list('/manage/imports')).toMatchObject([
-      { state: 'finished', rows_read: 2, rows_created: 1, rows_failed: 1 },
+    await second.getByLabel('postcode', { exact: true }).fill('SW1A 1AA')
+    await button('Import 1 corrected row').click()
+    await row('Mobile Number').waitFor()
+    await main().getByText('Corrected rows of leads.csv').waitFor()
+    await heading(/^Import \d+ Finished$/).waitFor()
+    const imports = await list('/manage/imports')
+    expect(imports).toMatchObject([
+      { file_name: 'Corrected rows of leads.csv', state: 'finished', rows_created: 1, rows_failed: 0 },
+      { file_name: 'leads.csv', state: 'finished', rows_read: 2, rows_created: 1, rows_failed: 1 },
     ])
     await link('Imports').first().click()
-    await row('Finished').waitFor()
+    await row('Corrected rows of leads.csv').waitFor()
+    await link(`#${imports[1]!['id']}`).click()
+    await second.getByRole('link', { name: `import ${imports[0]!['id']}` }).waitFor()
   })
 })

@@ -51,7 +51,7 @@ export const createImports = (tenant: Tenant) => {
     },
     errors: async (id: number, cursor = '') => {
       const { json } = await tenant.client.request<{
-        data: { row: number; errors: Record<string, string[]> }[]
+        data: { row: number; errors: Record<string, string[]>; values: object }[]
         next_cursor: string | null
       }>('GET', `/manage/imports/${id}/errors${cursor}`)
       return json

@@ -6,6 +6,7 @@ import {
   listFields,
   SEARCH_FORMAT,
 } from '@leadwire/contracts'
+import { fillWork } from './fill-work'
 import { detailsTemplate, itemTemplate } from './model-lead'
 import { renderInstant, type Sql, splitIntoBatches } from './sql'
 
@@ -68,6 +69,8 @@ const SKIP_COUNTING = `
 
 interface Options {
   searchable?: boolean
+  /** Whether to add notes, callbacks and appointments. */
+  hasWork?: boolean
   /**
    * Writes the events of `count` leads, which have the numbers after `before`. Must commit the events before
    * it resolves, so that each committed lead has its event.
@@ -85,7 +88,7 @@ export const fillLeads = async (
   { leads, assetsUrl }: { leads: Sql; assetsUrl: string },
   accountId: number,
   count: number,
-  { searchable = true, writeEvents }: Options = {},
+  { searchable = true, hasWork = false, writeEvents }: Options = {},
 ): Promise<void> => {
   const hasEvents = writeEvents !== undefined
   const format = leadJsonFormat(assetsUrl)
@@ -97,6 +100,7 @@ export const fillLeads = async (
       const values = [accountId, size, format, itemTemplate, detailsTemplate, hasEvents]
       const [counted] = await rows<{ before: number }>(INSERT, values)
       if (!counted) throw new Error(`There is no account ${accountId}.`)
+      if (hasWork) await fillWork(rows, accountId, { before: counted.before, count: size })
       const skipped = searchable ? [] : [SKIP_INDEXING, SKIP_COUNTING]
       for (const text of skipped) await rows(text, [accountId])
       await writeEvents?.(rows, { before: counted.before, count: size })

@@ -14,7 +14,8 @@ Writes valid rows into the databases of the stack that runs in LEADWIRE_DATA (.d
 
 OPTIONS are one of:
   --accounts N                                   creates N accounts, each with a token, and prints them
-  --account ID --leads N [--quotes]              adds N leads; --quotes adds a quote with two items to each
+  --account ID --leads N [--quotes] [--work]     adds N leads; --quotes adds a quote with two items to each;
+                                                 --work adds notes, callbacks and appointments
   --account ID --views N                         gives each user of the account N saved views, at most 50
   --account ID --endpoints N --url URL           adds N endpoints at URL?1, URL?2 …
   --endpoint ID --deliveries N --status STATUS   adds N deliveries, with events about the account's newest leads
@@ -42,9 +43,10 @@ export const runFill = async (args: string[], stack: FilledStack): Promise<objec
   const asked = readArguments(args)
   if (asked.accounts) return { accounts: await fillAccounts(leads, asked.accounts) }
   if (asked.account && asked.leads) {
-    await fillLeads(stack, asked.account, asked.leads)
+    await fillLeads(stack, asked.account, asked.leads, { hasWork: asked.work })
     if (asked.quotes) await fillQuotes(stack, asked.account)
     await vacuum(leads, ['accounts', 'leads', 'quotes', 'quote_items'])
+    if (asked.work) await vacuum(leads, ['notes', 'callbacks', 'appointments'])
     return { account: asked.account, leads: asked.leads }
   }
   if (asked.account && asked.views) {
@@ -94,6 +96,7 @@ const readArguments = (args: string[]) => {
       times: option,
       status: option,
       quotes: { type: 'boolean', default: false },
+      work: { type: 'boolean', default: false },
     },
   })
   const readNumber = (
@@ -104,7 +107,7 @@ const readArguments = (args: string[]) => {
       throw new Error(`--${name} must be a positive integer, not "${value}".`)
     return value === undefined ? undefined : Number(value)
   }
-  const { status, url, quotes } = values
+  const { status, url, quotes, work } = values
   if (status !== undefined && !deliveryStatuses.some((known) => known === status))
     throw new Error(`--status must be one of ${deliveryStatuses.join(', ')}, not "${status}".`)
   if (url !== undefined && !/^https?:\/\//.test(url))
@@ -121,6 +124,7 @@ const readArguments = (args: string[]) => {
     status: status as DeliveryStatus | undefined,
     url,
     quotes,
+    work,
   }
 }
 

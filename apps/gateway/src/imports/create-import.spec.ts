@@ -6,6 +6,7 @@ let gateway: RunningGateway
 let url: string
 let stored: string | undefined
 let format: string | undefined
+let fileName: string | undefined
 
 beforeAll(async () => {
   gateway = await startGateway({
@@ -19,6 +20,7 @@ beforeAll(async () => {
     imports: {
       createImport: async (request) => {
         format = request.format
+        fileName = request.fileName
         return { body: Buffer.from('{"data":{}}') }
       },
     },
@@ -30,12 +32,13 @@ afterAll(() => gateway.stop())
 beforeEach(() => {
   stored = undefined
   format = undefined
+  fileName = undefined
 })
 
-const post = async (body: string | Buffer, type: string) => {
+const post = async (body: string | Buffer, type: string, query = '') => {
   const headers = { authorization: 'Bearer all', 'content-type': type }
-  const response = await fetch(url, { method: 'POST', headers, body: Buffer.from(body) })
-  return { status: response.status, json: (await response.json()) as { errors?: { file: string[] } } }
+  const response = await fetch(url + query, { method: 'POST', headers, body: Buffer.from(body) })
+  return { status: response.status, json: (await response.json()) as { errors?: Record<string, string[]> } }
 }
 
 test.each([
@@ -102,7 +105,7 @@ test.each([
 ])('%s in %s is refused with its place or what to do', async (_what, type, bytes, message) => {
   const refused = await post(Buffer.from(bytes, 'hex'), type)
   expect(refused).toMatchObject({ status: 422 })
-  expect(refused.json.errors?.file).toEqual([expect.stringContaining(message)])
+  expect(refused.json.errors?.['file']).toEqual([expect.stringContaining(message)])
 })
 
 test.each([
@@ -114,5 +117,24 @@ test.each([
   'text/csvx',
 ])('%s is refused', async (type) => {
   expect(await post('Ada', type)).toMatchObject({ status: 415 })
+  expect(stored).toBeUndefined()
+})
+
+test.each([
+  ['?file_name=leads%20of%20June.csv', 'leads of June.csv'],
+  [`?file_name=${'é'.repeat(255)}`, 'é'.repeat(255)],
+  ['?file_name=%20', undefined],
+  ['', undefined],
+])('the import of %j has the file name %j', async (query, expected) => {
+  expect(await post('Ada', 'text/csv', query)).toMatchObject({ status: 202 })
+  expect(fileName).toBe(expected)
+})
+
+test.each([
+  `?file_name=${'x'.repeat(256)}`,
+  '?file_name=a%00b',
+])('the file name of %s is refused, and no file is stored', async (query) => {
+  const refused = await post('Ada', 'text/csv', query)
+  expect(refused).toMatchObject({ status: 422, json: { errors: { file_name: [expect.any(String)] } } })
   expect(stored).toBeUndefined()
 })

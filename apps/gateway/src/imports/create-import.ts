@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream'
 import type { Idempotency, UploadedFile } from '@leadwire/contracts'
-import { describe, partial } from '@leadwire/requests'
+import { describe, partial, text } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
 import { type AddOperation, type Call, operation } from '../api/operation'
@@ -13,6 +13,7 @@ import { ImportRecord } from './imports'
 import { utf8Text } from './rows/utf8-text'
 
 const Query = partial({
+  file_name: text('The name of the file, which the record of the import shows.', 'leads.csv'),
   webhooks: Type.Boolean(
     describe(
       'Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead. Default false.',
@@ -66,18 +67,20 @@ export const createImport: AddOperation = (app, dependencies, operationId) => {
     answer: { status: 202, ...recordResponse(ImportRecord, 'The queued import.') },
     handler: async (call) => {
       const { request, reply, accountId, clients, limits } = call
-      const { webhooks = false } = await call.valid()
+      const { file_name: fileName, webhooks = false } = await call.valid()
       if (!request.body) throw ServiceError.invalid({ file: ['The file must not be empty.'] })
       const format = findFormat(request.headers['content-type']!)!
       reply.code(202)
       return recordUpload(call, async (terms) => {
         const upload = await receiveBody(call, { max_bytes: importMaxBytes, ...terms })
         const { key, size: fileSize, sha256: file } = upload
-        const asked = { accountId, format, webhooks, visitor: readVisitor(request), key, fileSize }
+        const content = { format, webhooks, file, file_name: fileName }
+        const visitor = readVisitor(request)
+        const asked = { accountId, format, webhooks, visitor, key, fileSize, fileName }
         const record = (idempotency: Idempotency | undefined) =>
           // Gives the call no deadline, because the upload may have taken long.
           clients.imports.createImport({ ...asked, idempotency }, { actor: limits.actor })
-        return { upload, content: { format, webhooks, file }, record }
+        return { upload, content, record }
       })
     },
   })(app, dependencies, operationId)

@@ -1,11 +1,15 @@
 import { Readable } from 'node:stream'
-import type { FailedRow, ListFailedRowsResponse } from '@leadwire/contracts'
+import {
+  type FailedRow,
+  isReportColumn,
+  type ListFailedRowsResponse,
+  REPORT_COLUMNS,
+} from '@leadwire/contracts'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { holdPlace } from '../admission/admission'
 import { operation } from '../api/operation'
 import { IMPORT_TYPES } from '../body/import-types'
 import { unguarded, writeCsv } from '../exports/lead-csv'
-import { isReportColumn, REPORT_COLUMNS } from './rows/rows'
 
 type Page = ListFailedRowsResponse
 

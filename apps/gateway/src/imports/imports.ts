@@ -18,6 +18,11 @@ export const ImportRecord = described('Import', 'An import of a file of leads, w
   id: Type.Integer({ examples: [1] }),
   state: enumeration(['queued', 'running', 'finished', 'failed', 'cancelled'], undefined, 'running'),
   format: enumeration(Object.values(IMPORT_TYPES), undefined, 'csv'),
+  file_name: nullableScalar(
+    'string',
+    'Name of the file. null if the request had no `file_name`.',
+    'leads.csv',
+  ),
   webhooks: Type.Boolean({
     description:
       'Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead.',
@@ -57,6 +62,11 @@ const ImportError = described('ImportError', 'A refused row of an import.', {
       'Error messages of each invalid field, as in the `errors` of a problem. The key `row` has the errors of the row as a whole.',
     examples: [{ email: ['The email must be a valid email address.'] }],
   }),
+  values: Type.Record(Type.String(), Type.Unknown(), {
+    description:
+      'The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB, or is not a JSON object.',
+    examples: [{ first_name: 'Ada', email: 'ada@' }],
+  }),
 })
 
 export const listImports = listOperation({
@@ -93,7 +103,7 @@ export const listImportErrors = listOperation({
   route: 'GET /manage/imports/:id/errors',
   summary: 'List the refused rows of an import',
   description:
-    'Returns the refused rows with their errors, in the order of the file, up to 100 per response. The first 10,000 refused rows are stored; `rows_failed` counts all refused rows. Pass `next_cursor` as `cursor` to get the next rows.',
+    'Returns the refused rows with their errors, in the order of the file, up to 100 per response. The first 10,000 refused rows are stored; `rows_failed` counts all refused rows. Pass `next_cursor` as `cursor` to get the next rows. Erasing any lead of the account empties `values` of all rows.',
   record: ImportError,
   cursor: 'The `next_cursor` of the previous response. Omit it for the first refused rows.',
   answer: 'The first refused rows, or the rows after the cursor.',

@@ -33,7 +33,7 @@ const readParkedEvents = async (accountId: number) => {
   }
 }
 
-test('an erasure cancels what lies ahead: records, events and invitations, without a word of the person', async () => {
+test('an erasure cancels open and future entries: records, events and invitations, without a word of the person', async () => {
   const { accountId } = await newAccount(service)
   const userId = await newUser(accountId, 'sam')
   const [lead] = readOutcomes(await service.leads.createLeads({ leads: [newItem(accountId)] }))
@@ -41,8 +41,11 @@ test('an erasure cancels what lies ahead: records, events and invitations, witho
   const asked = { accountId, reference, userId, idempotency: undefined }
   const ahead = { ...asked, date: '2199-03-28T09:30:00Z' }
   const { body } = await service.leads.scheduleAppointment({ appointment: { ...ahead, notify: true } })
-  await service.leads.scheduleAppointment({
-    appointment: { ...asked, date: '2001-03-28T09:30:00Z', notify: true },
+  const past = { ...asked, date: '2001-03-28T09:30:00Z' }
+  await service.leads.scheduleAppointment({ appointment: { ...past, notify: true } })
+  const met = await service.leads.scheduleAppointment({ appointment: { ...past, notify: false } })
+  await service.leads.rescheduleAppointment({
+    change: { accountId, reference, id: JSON.parse(met.body.toString()).data.id, done: true },
   })
   await service.leads.scheduleCallback({ callback: { ...ahead, notify: false } })
   const { body: cancelled } = await service.leads.scheduleCallback({ callback: { ...ahead, notify: true } })
@@ -60,19 +63,21 @@ test('an erasure cancels what lies ahead: records, events and invitations, witho
       ({ cancelled_at }: { cancelled_at: string | null }) => cancelled_at,
     )
   }
-  expect(await cancelledAt('listAppointments')).toEqual([null, expect.any(String)])
+  expect(await cancelledAt('listAppointments')).toEqual([null, expect.any(String), expect.any(String)])
   expect(await cancelledAt('listCallbacks')).toEqual(Array(3).fill(expect.any(String)))
 
   const { events, notifications } = await readParkedEvents(accountId)
   expect(events.map(({ type, leadVersion }) => [type, leadVersion]).sort()).toEqual([
-    ['appointment.cancelled', 4],
-    ['callback.cancelled', 4],
-    ['callback.cancelled', 4],
-    ['lead.erased', 4],
+    ['appointment.cancelled', 5],
+    ['appointment.cancelled', 5],
+    ['callback.cancelled', 5],
+    ['callback.cancelled', 5],
+    ['lead.erased', 5],
   ])
-  const appointment = events.find(({ type }) => type === 'appointment.cancelled')!
   const { data } = JSON.parse(body.toString())
-  expect(JSON.parse(Buffer.from(appointment.body).toString())).toEqual({
+  const bodies = events.map((event) => ({ ...event, json: JSON.parse(Buffer.from(event.body).toString()) }))
+  const appointment = bodies.find(({ json }) => json.data.id === data.id && json.data.date === data.date)!
+  expect(appointment.json).toEqual({
     type: 'appointment.cancelled',
     data: { ...data, cancelled_at: expect.any(String), done_at: null, remind: false },
   })
@@ -86,6 +91,7 @@ test('an erasure cancels what lies ahead: records, events and invitations, witho
       customerName: '',
       customerEmail: '',
     },
+    { subject: 'appointment.cancelled', userId, customerName: '' },
     { subject: 'callback.cancelled', userId, customerName: '' },
   ])
 })

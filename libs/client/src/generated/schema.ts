@@ -1679,7 +1679,7 @@ export interface paths {
         };
         /**
          * List the refused rows of an import
-         * @description Returns the refused rows with their errors, in the order of the file, up to 100 per response. The first 10,000 refused rows are stored; `rows_failed` counts all refused rows. Pass `next_cursor` as `cursor` to get the next rows.
+         * @description Returns the refused rows with their errors, in the order of the file, up to 100 per response. The first 10,000 refused rows are stored; `rows_failed` counts all refused rows. Pass `next_cursor` as `cursor` to get the next rows. Erasing any lead of the account empties `values` of all rows.
          *
          *     Needs a token with the scope `manage:read` or `manage`.
          */
@@ -7274,6 +7274,11 @@ export interface components {
              */
             format: "csv" | "ndjson";
             /**
+             * @description Name of the file. null if the request had no `file_name`.
+             * @example leads.csv
+             */
+            file_name: string | null;
+            /**
              * @description Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead.
              * @example false
              */
@@ -7351,6 +7356,16 @@ export interface components {
              */
             errors: {
                 [key: string]: string[];
+            };
+            /**
+             * @description The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB, or is not a JSON object.
+             * @example {
+             *       "first_name": "Ada",
+             *       "email": "ada@"
+             *     }
+             */
+            values: {
+                [key: string]: unknown;
             };
         };
         ImportErrorCursorPage: {
@@ -12966,6 +12981,11 @@ export interface operations {
     createImport: {
         parameters: {
             query?: {
+                /**
+                 * @description The name of the file, which the record of the import shows.
+                 * @example leads.csv
+                 */
+                file_name?: string;
                 /**
                  * @description Whether the import sends `lead.created` for each new lead, and `lead.updated` for each updated lead. Default false.
                  * @example false

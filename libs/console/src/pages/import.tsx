@@ -1,5 +1,7 @@
+import { useState } from 'preact/hooks'
 import { api, readData, type Schemas } from '../api'
-import { downloadFailedRows, type Import as ImportRecord, retrieveImport, STATES } from '../imports'
+import { type Corrections, FailedRows } from '../import/failed-rows'
+import { type Import as ImportRecord, retrieveImport, STATES } from '../imports'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { formatBytes, formatNumber } from '../parts/format'
@@ -7,23 +9,12 @@ import { useLive } from '../parts/live'
 import { showNotice } from '../parts/notices'
 import { type FactRows, Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
-import { saveFile } from '../parts/save-file'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
 
-type FailedRow = Schemas['ImportError']
 type Ignored = Schemas['IgnoredColumn']
 
 const POLL_MS = 1000
-
-const COLUMNS: Column<FailedRow>[] = [
-  { name: 'Row', cell: ({ row }) => `Row ${formatNumber(row)}` },
-  { name: 'Columns', cell: ({ errors }) => Object.keys(errors).join(', ') },
-  {
-    name: 'Errors',
-    cell: ({ errors }) => <span class="wrap">{Object.values(errors).flat().join(' ')}</span>,
-  },
-]
 
 const IGNORED: Column<Ignored>[] = [
   { name: 'Column', cell: ({ name }) => <span class="wrap">{name}</span> },
@@ -42,10 +33,11 @@ const load = async (id: number, cursor: string | undefined, signal: AbortSignal)
 }
 
 const listFacts = (shown: ImportRecord): FactRows => [
+  ['File', shown.file_name && <span class="wrap">{shown.file_name}</span>],
   ['Rows read', formatNumber(shown.rows_read)],
   ['Leads created', formatNumber(shown.rows_created)],
   ['Rows failed', formatNumber(shown.rows_failed)],
-  ['File', `${shown.format === 'csv' ? 'CSV' : 'NDJSON'}, ${formatBytes(shown.file_size)}`],
+  ['Format', `${shown.format === 'csv' ? 'CSV' : 'NDJSON'}, ${formatBytes(shown.file_size)}`],
   ['Webhooks', shown.webhooks ? 'Sent for each created lead' : 'Not sent'],
   ['Reason for the failure', shown.failure],
   ['Created', <Exactly at={shown.created_at} />],
@@ -56,6 +48,8 @@ const listFacts = (shown: ImportRecord): FactRows => [
 export const Import = ({ id: text, scopes }: PageProps) => {
   const id = Number(text)
   const [query] = useQuery()
+  // Is here, so that edits are kept while another page of rows is loading.
+  const [corrections, setCorrections] = useState<Corrections>(new Map())
   const { data, problem, refresh } = useLive(
     `${text}?${query}`,
     (signal) => load(id, query.get('cursor') ?? undefined, signal),
@@ -110,23 +104,13 @@ export const Import = ({ id: text, scopes }: PageProps) => {
         </>
       )}
       {failed.data.length > 0 && (
-        <>
-          <h2>Failed rows</h2>
-          <p class="faint">
-            Row 1 is the first row below the header. Download the failed rows, correct them and import the
-            file.
-          </p>
-          <div class="actions">
-            <Action
-              label="Download failed rows"
-              run={async () => {
-                await saveFile(`failed-rows-${id}.${shown.format}`, () => downloadFailedRows(id))
-                showNotice('Downloaded.')
-              }}
-            />
-          </div>
-          <Table caption="Failed rows" columns={COLUMNS} rows={failed.data} getKey={({ row }) => row} />
-        </>
+        <FailedRows
+          shown={shown}
+          rows={failed.data}
+          corrections={corrections}
+          onEdited={setCorrections}
+          mayCorrect={scopes.has('manage')}
+        />
       )}
       <Pager next={failed.next_cursor} names={['First', 'Next']} />
     </>

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter-preact'
 import { api, readData } from '../api'
 import {
   CHARSETS,
+  chooseFormat,
   createImport,
   createTemplate,
   type FileColumn,
@@ -23,6 +24,11 @@ import { Ago } from '../parts/time'
 
 const IMPORTS: Column<Import>[] = [
   { name: 'Import', cell: ({ id }) => <Link href={`/imports/${id}`}>{`#${id}`}</Link> },
+  {
+    name: 'File',
+    cell: ({ file_name: name }) =>
+      name ? <span class="wrap">{name}</span> : <span class="none">no name</span>,
+  },
   { name: 'State', cell: ({ state }) => <Badge {...STATES[state]} /> },
   { name: 'Rows read', cell: ({ rows_read }) => formatNumber(rows_read) },
   { name: 'Leads created', cell: ({ rows_created }) => formatNumber(rows_created) },
@@ -61,8 +67,11 @@ const Columns = ({ columns }: { columns: FileColumn[] }) => (
 const Upload = () => {
   const [, navigate] = useLocation()
   const send = async (fields: FormData) => {
+    const file = fields.get('file') as File
     const { id } = await createImport({
-      file: fields.get('file') as File,
+      file,
+      fileName: file.name,
+      format: chooseFormat(file.name),
       charset: String(fields.get('charset')),
       webhooks: fields.has('webhooks'),
     })

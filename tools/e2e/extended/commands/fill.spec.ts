@@ -108,6 +108,24 @@ test('leads that are filled in during creates are listed, retrieved and counted 
   expect(Object.keys(lead)).toEqual(Object.keys(after))
 })
 
+test('work is notes, callbacks and appointments for a user, which the schedule, the search and figures have', async () => {
+  const { id, token } = await newAccount()
+  await fill('--account', id, '--leads', 24, '--work')
+  const { data: entries } = await send<{ data: { kind: string; user: object }[] }>(
+    token,
+    '/manage/schedule?state=all',
+  )
+  const countKind = (kind: string) => entries.filter((entry) => entry.kind === kind).length
+  expect([countKind('callback'), countKind('appointment')]).toEqual([8, 6])
+  expect(entries[0]!.user).toMatchObject({ name: 'Grace Hopper' })
+  await eventually(async () => {
+    const found = await send<Page>(token, '/leads?q=called')
+    expect(found.total).toBe(12)
+    const figures = await send<{ data: object[] }>(token, '/manage/figures')
+    expect(figures.data).toMatchObject([{ created: 24, appointments: 6 }])
+  })
+})
+
 test('the stored JSON of filled leads equals the JSON that is rendered from their columns', async () => {
   const { id, token } = await newAccount()
   await fill('--account', id, '--leads', 2, '--quotes')

@@ -8,14 +8,14 @@ describeConsole('the console', startStage, (world) => {
 
   test('a token is stored for one tab, until the user signs out', async () => {
     await open()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     expect(await kept()).toEqual([[world.tenant.token], [], ''])
     const header = world.page.getByRole('banner')
     await header.getByText('first', { exact: true }).waitFor()
     // A token has no page of sessions.
     expect(await header.getByRole('link', { name: 'first', exact: true }).count()).toBe(0)
     await world.page.reload()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     const other = await world.page.context().newPage()
     await other.goto(`${world.stage.system.baseUrl}/console/endpoints`)
     await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()
@@ -46,7 +46,7 @@ describeConsole('the console', startStage, (world) => {
     // A request may be in flight when the gateway is killed.
     world.expected = [/ERR_(CONNECTION_\w+|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)|503/]
     await world.tenant.listen({ description: 'CRM' })
-    await open()
+    await open('/endpoints')
     await world.page.getByText('Live', { exact: true }).waitFor()
     await world.stage.system.kill('gateway')
     try {
@@ -61,13 +61,13 @@ describeConsole('the console', startStage, (world) => {
   test('the browser refuses markup made from text', async () => {
     world.expected = [/TrustedHTML/i, /Content Security Policy/i]
     await open()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     await expect(world.page.evaluate(`document.body.innerHTML = '<p>'`)).rejects.toThrow(/TrustedHTML/)
   })
 
   test('the first page has less than 90 kB', async () => {
     await open()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     const bytes = await world.page.evaluate(
       `performance.getEntries().filter(({ name }) => /\\/console/.test(name)).reduce((sum, { encodedBodySize }) => sum + (encodedBodySize || 0), 0)`,
     )

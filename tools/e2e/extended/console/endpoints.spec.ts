@@ -16,7 +16,7 @@ describeConsole('endpoints in the console', start, (world) => {
     await world.tenant.listen({ description: 'Silent', enabled: false })
     receiver.answerWith((_, index) => ({ status: index % 13 === 12 ? 200 : 500 }))
     broken.answerWith({ status: 500 })
-    await open()
+    await open('/endpoints')
     await row('CRM').getByText('never').waitFor()
     // A new page moves the focus to its heading, which may happen after the page is shown.
     await world.page.locator('h1:focus').waitFor()
@@ -119,6 +119,10 @@ describeConsole('endpoints in the console', start, (world) => {
     await page.keyboard.type(world.tenant.token)
     await page.keyboard.press('Enter')
     const headingWithFocus = page.locator('h1:focus')
+    await headingWithFocus.filter({ hasText: 'Home' }).waitFor()
+    // The number of failing endpoints links to the list.
+    await pressUntil('0 of 1')
+    await page.keyboard.press('Enter')
     await headingWithFocus.filter({ hasText: 'Endpoints' }).waitFor()
     await pressUntil('CRM')
     expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid')

@@ -222,8 +222,10 @@ describeConsole('leads and the account in the console', start, (world) => {
     const { reference } = await world.tenant.createLead()
     const reader = await world.tenant.newToken({ scopes: ['leads:read'] })
     await open('', reader.token)
+    await heading('Home').waitFor()
+    expect((await navigation()).split('\n')).toEqual(['Home', 'Leads'])
+    await link('Leads').click()
     await row('Bay window').waitFor()
-    expect(await navigation()).toBe('Leads')
     await world.inspect('leads-of-a-reader')
     await link('Ada Lovelace Bay window').click()
     await heading('Bay window Open').waitFor()
@@ -246,7 +248,7 @@ describeConsole('leads and the account in the console', start, (world) => {
     await world.newTab()
     const observer = await world.tenant.newToken({ scopes: ['manage:read'] })
     await open('', observer.token)
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     const actions = { Users: 'New user', Tokens: 'New token', Imports: 'Import', Account: 'Save' }
     for (const [page, action] of Object.entries(actions)) {
       await link(page).click()

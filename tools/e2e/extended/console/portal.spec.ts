@@ -71,7 +71,7 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     world.expected = [/401/, /404/]
     const { id } = await world.tenant.listen({ description: 'Partner' })
     await world.open()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
     const own = world.page
     const partner = await own.context().newPage()
     await partner.goto(await share(id))
@@ -81,7 +81,7 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await world.tenant.send('DELETE', `/manage/tokens/${session.id}`)
     await partner.getByText('The token is unknown').waitFor()
     await own.reload()
-    await heading('Endpoints').waitFor()
+    await heading('Home').waitFor()
 
     await partner.goto(await share(id))
     await partner.getByRole('heading', { level: 1, name: /^Partner/ }).waitFor()

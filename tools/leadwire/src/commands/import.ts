@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
@@ -14,6 +15,9 @@ import { startBar } from '../progress-bar'
 import { addApiOptions, parseId } from './run'
 
 const POLL_MS = 1000
+
+/** The maximum length of the name of a file. A longer name is cut. */
+const MAX_NAME = 255
 
 const TYPES = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
@@ -59,7 +63,9 @@ const send = async (
     },
   }
   try {
-    const response = await callApi(api, `/manage/imports?webhooks=${options.webhooks}`, request)
+    const fileName = [...basename(file)].slice(0, MAX_NAME).join('')
+    const query = new URLSearchParams({ file_name: fileName, webhooks: String(options.webhooks) })
+    const response = await callApi(api, `/manage/imports?${query}`, request)
     return ((await response.json()) as { data: Import }).data
   } finally {
     bar.stop()

@@ -1,6 +1,14 @@
 import { pipeline, type Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import { type ClaimedImport, isInvisible, oneLine } from '@leadwire/contracts'
+import {
+  type ClaimedImport,
+  isInvisible,
+  isReportColumn,
+  keepLetters,
+  LONGEST_NAME,
+  nameByPosition,
+  oneLine,
+} from '@leadwire/contracts'
 import { addErrors, type Body, labelField, listTextErrors } from '@leadwire/requests'
 import { type FieldErrors, ServiceError, whenValid } from '@leadwire/service-kit'
 import type { TSchema } from '@sinclair/typebox'
@@ -11,16 +19,7 @@ import { IMPORT_FIELDS } from '../../leads/lead-rows'
 import { VisitorLeadBody } from '../../leads/visitor-lead'
 import type { IgnoredColumns } from './ignored-columns'
 import { readBoolean, readInteger } from './read-cell'
-import {
-  exportedFields,
-  FIELDS,
-  isReportColumn,
-  keepLetters,
-  LONGEST_NAME,
-  MAX_ROW_BYTES,
-  type Row,
-  UnreadableFile,
-} from './rows'
+import { exportedFields, FIELDS, MAX_ROW_BYTES, type Row, UnreadableFile } from './rows'
 
 /** How rows are parsed: RFC 4180, and the variants that spreadsheets write. */
 const CSV = {
@@ -108,7 +107,7 @@ const addUnknown = (columns: string[], ignored: IgnoredColumns): void => {
  * without any value are common, because spreadsheets write such columns after the last column.
  */
 const addUnnamed = (unnamed: number[], cells: string[], ignored: IgnoredColumns): void => {
-  for (const index of unnamed) if (!isInvisible(cells[index] ?? '')) ignored.add(`column ${index + 1}`)
+  for (const index of unnamed) if (!isInvisible(cells[index] ?? '')) ignored.add(nameByPosition(index))
 }
 
 type CsvHeader = Pick<ClaimedImport, 'delimiter' | 'columns'>

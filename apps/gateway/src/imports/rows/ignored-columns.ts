@@ -1,5 +1,4 @@
-import { type IgnoredColumn, isInvisible, oneLine } from '@leadwire/contracts'
-import { LONGEST_NAME } from './rows'
+import { type IgnoredColumn, isInvisible, LONGEST_NAME, oneLine } from '@leadwire/contracts'
 import { suggestField } from './suggest-field'
 
 /**

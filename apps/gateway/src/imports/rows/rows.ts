@@ -22,25 +22,6 @@ export const MAX_ROW_BYTES = 1024 * 1024
 
 export const FIELDS = Object.keys(IMPORT_FIELDS)
 
-// The maximum length of a name that is compared. Longer than the name of any field. The rest of a longer name
-// is not normalised, because normalising a megabyte of accents takes a minute.
-export const LONGEST_NAME = 255
-
-/** Returns only the letters of a name. A column is identified by these letters, in any spelling. */
-export const keepLetters = (name: string) =>
-  name
-    .slice(0, LONGEST_NAME)
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[^\p{L}]/gu, '')
-
-/** The columns that a download of refused rows adds before the columns of the imported file. */
-export const REPORT_COLUMNS = ['import_row', 'import_errors']
-
-const REPORT_LETTERS = REPORT_COLUMNS.map(keepLetters)
-
-export const isReportColumn = (name: string): boolean => REPORT_LETTERS.includes(keepLetters(name))
-
 const each = (list: unknown, change: (item: Record<string, unknown>) => object): unknown =>
   Array.isArray(list) ? list.map((item) => (isObject(item) ? { ...item, ...change(item) } : item)) : list
 

@@ -1,7 +1,7 @@
-import { Customer } from '@leadwire/contracts'
+import { Customer, keepLetters } from '@leadwire/contracts'
 import { distance } from 'fastest-levenshtein'
 import { LEAD_FIELDS } from '../../exports/lead-csv'
-import { FIELDS, keepLetters } from './rows'
+import { FIELDS } from './rows'
 
 /** Names, as letters only, that other systems use for the fields of a lead. */
 const OTHER_NAMES: Record<string, string[]> = {

@@ -9,6 +9,7 @@ import { leadRetention } from './0006-lead-retention'
 import { figures } from './0007-figures'
 import { dueEvents } from './0008-due-events'
 import { views } from './0009-views'
+import { importFileName } from './0010-import-file-name'
 
 /** The migrations of the database `leads`, in order. */
 export const migrations: Migration[] = [
@@ -21,6 +22,7 @@ export const migrations: Migration[] = [
   figures,
   dueEvents,
   views,
+  importFileName,
 ]
 
 /** Migrates the database `leads` to the newest schema. Waits while the database is unavailable. */

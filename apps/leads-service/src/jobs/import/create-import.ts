@@ -22,8 +22,9 @@ const COUNT_OPEN = 'SELECT count(*)::int AS count FROM imports WHERE account_id 
 
 const INSERT = `
   INSERT INTO imports AS t
-    (account_id, format, webhooks, user_agent, ip, test, token_id, user_id, request_id, key, file_size)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    (account_id, format, webhooks, user_agent, ip, test, token_id, user_id, request_id, key, file_size,
+      file_name)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
   RETURNING ${IMPORT_COLUMNS}`
 
 const refuseTooMany = async (tx: OpenTransaction, accountId: number): Promise<void> => {
@@ -36,13 +37,14 @@ const refuseTooMany = async (tx: OpenTransaction, accountId: number): Promise<vo
 
 const insertImport = async (
   tx: OpenTransaction,
-  { accountId, format, webhooks, visitor, key, fileSize }: CreateImportRequest,
+  request: CreateImportRequest,
   actor: Actor | undefined,
 ): Promise<Buffer> => {
+  const { accountId, format, webhooks, visitor, key, fileSize, fileName = null } = request
   await refuseTooMany(tx, accountId)
   const { userAgent, ip, test } = requirePart(visitor, 'visitor')
   const by = [actor?.tokenId ?? null, actor?.userId ?? null, actor?.requestId ?? null]
-  const values = [accountId, format, webhooks, userAgent, ip, test, ...by, key, fileSize]
+  const values = [accountId, format, webhooks, userAgent, ip, test, ...by, key, fileSize, fileName]
   const [row] = await tx.query<{ id: number }>({ text: INSERT, values })
   const changes = differences({}, { format, webhooks, file_size: fileSize })
   recordAudit(tx, actor, { accountId, action: 'import.created', targetId: row!.id, changes })

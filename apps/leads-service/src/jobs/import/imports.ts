@@ -2,14 +2,21 @@ import type { FailedRow } from '@leadwire/contracts'
 import { recordAudit, statement, theRow } from '@leadwire/service-kit'
 import { firstPage } from '../../database/page'
 import type { Operation } from '../../operation'
+import { renderRowValues } from './render-row-values'
 
 /** SQL: the public fields of an import `t`, in the order of the response. */
-export const IMPORT_COLUMNS = `t.id, t.state, t.format, t.webhooks, t.file_size, t.position AS bytes_read, t.rows_read,
+export const IMPORT_COLUMNS = `t.id, t.state, t.format, t.file_name, t.webhooks, t.file_size, t.position AS bytes_read, t.rows_read,
   t.rows_created, t.rows_failed, t.ignored_columns, t.failure, t.created_at, t.finished_at`
 
 const PER_ANSWER = 100
 
 type ImportRow = { id: number }
+
+interface ImportHeader {
+  format: string
+  columns: string[]
+  delimiter: string
+}
 
 const select = statement<ImportRow>('retrieve-import')`
   SELECT ${IMPORT_COLUMNS} FROM imports t WHERE account_id = $1 AND id = $2`
@@ -18,11 +25,15 @@ const list = statement<ImportRow>('list-imports')`
   SELECT ${IMPORT_COLUMNS} FROM imports t
   WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT ${PER_ANSWER + 1}`
 
-const listErrors = statement<{ row: number; errors: string }>('list-import-errors')`
-  SELECT row, errors FROM import_errors
+/** The maximum size of a row that a list of errors shows, in bytes. A response has at most 100 rows. */
+const MAX_SHOWN_BYTES = 16 * 1024
+
+const listErrors = statement<{ row: number; errors: string; source: string | null }>('list-import-errors')`
+  SELECT row, errors, CASE WHEN octet_length(source) <= ${MAX_SHOWN_BYTES} THEN source END AS source
+  FROM import_errors
   WHERE account_id = $1 AND import_id = $2 AND row > $3 ORDER BY row LIMIT ${PER_ANSWER + 1}`
 
-const selectHeader = statement<{ format: string; columns: string[]; delimiter: string }>('import-header')`
+const selectHeader = statement<ImportHeader>('import-header')`
   SELECT format, columns, delimiter FROM imports WHERE account_id = $1 AND id = $2`
 
 const listRows = statement<FailedRow>('list-failed-rows')`
@@ -48,15 +59,18 @@ export const listImports: Operation<'listImports'> = async ({ database }, { acco
 }
 
 /**
- * Lists the refused rows of an import with their errors, in the order of the file. Throws `not_found` if
- * there is no such import.
+ * Lists the refused rows of an import with their errors and values, in the order of the file. Throws
+ * `not_found` if there is no such import.
  */
-export const listImportErrors: Operation<'listImportErrors'> = async (deps, request) => {
+export const listImportErrors: Operation<'listImportErrors'> = async ({ database }, request) => {
   const { accountId, importId, after = 0 } = request
-  await retrieveImport(deps, { accountId, importId })
-  const rows = await listErrors(deps.database, accountId, importId, after)
+  const header = theRow(await selectHeader(database, accountId, importId), 'import')
+  const rows = await listErrors(database, accountId, importId, after)
   const { shown, last } = firstPage(rows, PER_ANSWER)
-  const items = shown.map(({ row, errors }) => `{"row":${row},"errors":${errors}}`)
+  const items = shown.map(
+    ({ row, errors, source }) =>
+      `{"row":${row},"errors":${errors},"values":${renderRowValues(header, source)}}`,
+  )
   return { items: Buffer.from(`[${items}]`), nextAfter: last?.row }
 }
 
