@@ -1,60 +1,15 @@
-import { Link, Redirect, Route, Router, Switch, useLocation } from 'wouter-preact'
-import { checkAccess, consolePath, type Me, ownScopes, Problem, type Scope } from './api'
-import iconUrl from './icon.svg'
+import { Redirect, Route, Router, Switch } from 'wouter-preact'
+import { checkAccess, consolePath, ownScopes, Problem, type Scope } from './api'
+import { Header } from './navigation/header'
+import { listNavPages } from './navigation/list-nav-pages'
 import { PAGES } from './pages'
 import { ChooseAccount } from './pages/choose-account'
 import { OpenLink } from './pages/open-link'
 import { SignIn } from './pages/sign-in'
-import { Action } from './parts/action'
-import { Freshness } from './parts/live'
 import { Notices } from './parts/notices'
 import { Failure, Loading } from './parts/page'
 import { SignInDialog } from './parts/sign-in-dialog'
-import { access, askAgain, me } from './session'
-import { signOut } from './sign-in'
-
-/** Returns the pages of the navigation that the scopes allow. */
-const listNavPages = (held: Set<Scope>) =>
-  PAGES.filter(({ nav, scopes }) => nav && scopes.some((scope) => held.has(scope)))
-
-const Navigation = () => {
-  const [path] = useLocation()
-  return (
-    <nav aria-label="Console">
-      {listNavPages(ownScopes.value).map(({ nav, path: to }) => (
-        <Link key={to} href={to} aria-current={`${path}/`.startsWith(`${to}/`) ? 'page' : undefined}>
-          {nav}
-        </Link>
-      ))}
-    </nav>
-  )
-}
-
-/** The account and the user or token that is signed in, with the button that signs out. */
-const SignedIn = ({ me: { type, name, account } }: { me: Me }) => {
-  if (access.value.state === 'ended') {
-    return (
-      <button class="quiet" type="button" onClick={askAgain}>
-        Sign in
-      </button>
-    )
-  }
-  return (
-    <>
-      <p class="who">
-        <span class="faint">{account.name}</span>
-        {type === 'user' ? (
-          <Link href="/me" title="Your sessions">
-            {name}
-          </Link>
-        ) : (
-          <span>{name}</span>
-        )}
-      </p>
-      <Action label="Sign out" quiet run={signOut} />
-    </>
-  )
-}
+import { access, me } from './session'
 
 const createForbidden = (needed: Scope) =>
   new Problem(403, {
@@ -123,25 +78,13 @@ export const App = () => (
     <a class="skip" href="#main">
       Skip to the content
     </a>
-    <header class="bar">
-      <Link class="brand" href="/">
-        <img src={iconUrl} alt="" width="28" height="28" />
-        <span>
-          Leadwire <em>console</em>
-        </span>
-      </Link>
-      {me.value && (
-        <>
-          <Navigation />
-          <Freshness />
-          <SignedIn me={me.value} />
-        </>
-      )}
-    </header>
+    <div class={me.value ? 'frame with-sidebar' : 'frame'}>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        <Main />
+      </main>
+    </div>
     <Notices />
-    <main id="main" tabIndex={-1}>
-      <Main />
-    </main>
     <SignInDialog />
   </Router>
 )

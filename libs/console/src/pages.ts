@@ -22,36 +22,81 @@ import { Tokens } from './pages/tokens'
 import { Users } from './pages/users'
 import type { PageProps } from './parts/page'
 
+/**
+ * The groups of the navigation, in their order.
+ *
+ * Notifications belong to the settings. They are e-mails to the account's own people: sign-in links,
+ * invitations, and news about leads and endpoints. An admin looks there, and then at the users, when someone
+ * has got no e-mail. Salespeople may not read notifications, and no endpoint receives them.
+ */
+export const NAV_GROUPS = ['Sales', 'Webhooks', 'Settings'] as const
+
 export interface Page {
   /** The path below /console. `:id` is passed to the component. The first matching page is shown. */
   path: string
   /** The page requires one of these scopes. */
   scopes: readonly Scope[]
-  /** The name in the navigation. Absent if the navigation does not list the page. */
-  nav?: string
+  /** The group and the name in the navigation. Absent if the navigation does not list the page. */
+  nav?: { group: (typeof NAV_GROUPS)[number]; name: string }
   component: ComponentType<PageProps>
 }
 
-/** All pages. A user starts at the first page with a `nav` that their scopes allow. */
+/** The scopes of the pages about endpoints and deliveries. */
+const READS_WEBHOOKS = ['webhooks', 'manage:read'] as const
+
+/**
+ * All pages. A user starts at the first page with a `nav` that their scopes allow. Imports and exports come
+ * after the endpoints, so that a token that may not read leads starts at the endpoints.
+ */
 export const PAGES: Page[] = [
-  { path: '/home', scopes: ['leads:read', 'manage:read'], nav: 'Home', component: Home },
-  { path: '/endpoints', scopes: ['webhooks', 'manage:read'], nav: 'Endpoints', component: Endpoints },
+  {
+    path: '/home',
+    scopes: ['leads:read', 'manage:read'],
+    nav: { group: 'Sales', name: 'Home' },
+    component: Home,
+  },
+  { path: '/leads', scopes: ['leads:read'], nav: { group: 'Sales', name: 'Leads' }, component: Leads },
+  { path: '/leads/:id', scopes: ['leads:read'], component: Lead },
+  {
+    path: '/endpoints',
+    scopes: READS_WEBHOOKS,
+    nav: { group: 'Webhooks', name: 'Endpoints' },
+    component: Endpoints,
+  },
   { path: '/endpoints/new', scopes: ['webhooks'], component: NewEndpoint },
-  { path: '/endpoints/:id', scopes: ['webhooks', 'manage:read'], component: Endpoint },
+  { path: '/endpoints/:id', scopes: READS_WEBHOOKS, component: Endpoint },
   { path: '/endpoints/:id/edit', scopes: ['webhooks'], component: EditEndpoint },
   { path: '/endpoints/:id/replay', scopes: ['webhooks'], component: Replay },
-  { path: '/deliveries', scopes: ['webhooks', 'manage:read'], nav: 'Deliveries', component: Deliveries },
-  { path: '/deliveries/:id', scopes: ['webhooks', 'manage:read'], component: Delivery },
-  { path: '/leads', scopes: ['leads:read'], nav: 'Leads', component: Leads },
-  { path: '/leads/:id', scopes: ['leads:read'], component: Lead },
-  { path: '/notifications', scopes: ['manage:read'], nav: 'Notifications', component: Notifications },
-  { path: '/notifications/:id', scopes: ['manage:read'], component: Notification },
-  { path: '/imports', scopes: ['manage:read'], nav: 'Imports', component: Imports },
+  {
+    path: '/deliveries',
+    scopes: READS_WEBHOOKS,
+    nav: { group: 'Webhooks', name: 'Deliveries' },
+    component: Deliveries,
+  },
+  { path: '/deliveries/:id', scopes: READS_WEBHOOKS, component: Delivery },
+  { path: '/imports', scopes: ['manage:read'], nav: { group: 'Sales', name: 'Imports' }, component: Imports },
   { path: '/imports/:id', scopes: ['manage:read'], component: Import },
-  { path: '/exports', scopes: ['manage:read'], nav: 'Exports', component: Exports },
-  { path: '/users', scopes: ['manage:read'], nav: 'Users', component: Users },
-  { path: '/tokens', scopes: ['manage:read'], nav: 'Tokens', component: Tokens },
-  { path: '/audit', scopes: ['manage:read'], nav: 'Audit log', component: Audit },
-  { path: '/account', scopes: ['manage:read'], nav: 'Account', component: Account },
+  { path: '/exports', scopes: ['manage:read'], nav: { group: 'Sales', name: 'Exports' }, component: Exports },
+  { path: '/users', scopes: ['manage:read'], nav: { group: 'Settings', name: 'Users' }, component: Users },
+  { path: '/tokens', scopes: ['manage:read'], nav: { group: 'Settings', name: 'Tokens' }, component: Tokens },
+  {
+    path: '/notifications',
+    scopes: ['manage:read'],
+    nav: { group: 'Settings', name: 'Notifications' },
+    component: Notifications,
+  },
+  { path: '/notifications/:id', scopes: ['manage:read'], component: Notification },
+  {
+    path: '/audit',
+    scopes: ['manage:read'],
+    nav: { group: 'Settings', name: 'Audit log' },
+    component: Audit,
+  },
+  {
+    path: '/account',
+    scopes: ['manage:read'],
+    nav: { group: 'Settings', name: 'Account' },
+    component: Account,
+  },
   { path: '/me', scopes: SCOPES, component: Me },
 ]

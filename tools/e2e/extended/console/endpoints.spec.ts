@@ -110,7 +110,7 @@ describeConsole('endpoints in the console', start, (world) => {
       }
       throw new Error(`Tab never reached ${name}`)
     }
-    await page.goto(`${world.stage.system.baseUrl}/console`)
+    await page.goto(`${world.stage.system.baseUrl}/console/endpoints`)
     // The field gets the focus when it is drawn, which may be after the page has loaded.
     await page.locator('input:focus').waitFor()
     await pressUntil('Use a token instead')

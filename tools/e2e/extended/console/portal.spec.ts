@@ -70,8 +70,8 @@ describeConsole('a portal link in the console', joinStage, (world) => {
   test('the end of its session affects no other tab, and another token can sign in afterwards', async () => {
     world.expected = [/401/, /404/]
     const { id } = await world.tenant.listen({ description: 'Partner' })
-    await world.open()
-    await heading('Home').waitFor()
+    await world.open('/endpoints')
+    await heading('Endpoints').waitFor()
     const own = world.page
     const partner = await own.context().newPage()
     await partner.goto(await share(id))
