@@ -15,6 +15,7 @@ import { Imports } from './pages/imports'
 import { Lead } from './pages/lead'
 import { Leads } from './pages/leads'
 import { Me } from './pages/me'
+import { NewLead } from './pages/new-lead'
 import { Notification } from './pages/notification'
 import { Notifications } from './pages/notifications'
 import { Replay } from './pages/replay'
@@ -56,6 +57,7 @@ export const PAGES: Page[] = [
     component: Home,
   },
   { path: '/leads', scopes: ['leads:read'], nav: { group: 'Sales', name: 'Leads' }, component: Leads },
+  { path: '/leads/new', scopes: ['leads'], component: NewLead },
   { path: '/leads/:id', scopes: ['leads:read'], component: Lead },
   {
     path: '/endpoints',

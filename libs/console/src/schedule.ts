@@ -1,43 +1,46 @@
 import { api, readData, type Schemas } from './api'
+import { formatApiDate } from './parts/format'
 
 export type ScheduleEntry = Schemas['ScheduleEntry']
 
-/** Identifies an appointment or a callback. */
-type EntryKey = Pick<ScheduleEntry, 'kind' | 'id' | 'lead_reference'>
+/** An appointment or a callback, in the lists of a lead or in the schedule of all leads. */
+export type Entry = Pick<ScheduleEntry, 'kind' | 'id' | 'lead_reference' | 'user_id' | 'date' | 'notify'>
+
+interface Move {
+  /** The user who takes the entry over. Absent if the user does not change. */
+  userId?: number | undefined
+  /** Whether to send the changed invitation. By default sends it if the user was notified before. */
+  notify?: boolean
+}
 
 const PATHS = {
   appointment: '/leads/{reference}/appointments/{id}',
   callback: '/leads/{reference}/callbacks/{id}',
 } as const
 
-const makePath = ({ lead_reference: reference, id }: EntryKey) => ({ reference, id })
-
-const changeEntry = async (
-  entry: EntryKey,
-  body: { done?: boolean; date?: string; notify?: boolean },
-): Promise<void> => {
-  await api().PATCH(PATHS[entry.kind], { params: { path: makePath(entry) }, body })
-}
+const findPath = ({ id, lead_reference: reference }: Entry) => ({ reference, id })
 
 /** Marks an appointment or a callback as done. */
-export const markDone = (entry: EntryKey): Promise<void> => changeEntry(entry, { done: true })
-
-/** Converts `2026-12-24T14:30`, the value of a date field, to `24/12/2026 14:30`, the format of the API. */
-const formatApiDate = (local: string): string => {
-  const [year, month, day, time] = local.split(/[-T]/)
-  return `${day}/${month}/${year} ${time}`
+export const markDone = async (entry: Entry): Promise<void> => {
+  const params = { path: findPath(entry) }
+  await api().PATCH(PATHS[entry.kind], { params, body: { done: true } })
 }
 
-/**
- * Moves an appointment or a callback to `at`, the value of a date field in the time zone of the United
- * Kingdom. Notifies the user if the user was notified before.
- */
-export const moveEntry = (entry: EntryKey & Pick<ScheduleEntry, 'notify'>, at: string): Promise<void> =>
-  changeEntry(entry, { date: formatApiDate(at), notify: entry.notify })
+/** Moves an appointment or a callback. `at` is the value of a date field, in the time zone of the UK. */
+export const moveEntry = async (
+  entry: Entry,
+  at: string,
+  { userId, notify = entry.notify }: Move = {},
+): Promise<void> => {
+  const moved = { date: formatApiDate(at), notify }
+  // Omits an unchanged user, because the API rejects a user who was removed from the account.
+  const body = userId === undefined || userId === entry.user_id ? moved : { ...moved, user_id: userId }
+  await api().PATCH(PATHS[entry.kind], { params: { path: findPath(entry) }, body })
+}
 
-/** Cancels an appointment or a callback. Notifies the user if the user was notified before. */
-export const cancelEntry = async (entry: EntryKey & Pick<ScheduleEntry, 'notify'>): Promise<void> => {
-  const params = { path: makePath(entry), query: { notify: entry.notify } }
+/** Cancels an appointment or a callback. By default withdraws the invitation if the user has one. */
+export const cancelEntry = async (entry: Entry, { notify = entry.notify } = {}): Promise<void> => {
+  const params = { path: findPath(entry), query: { notify } }
   await api().DELETE(PATHS[entry.kind], { params })
 }
 

@@ -29,7 +29,6 @@ export {
   LeadListItem,
   ListedCustomer,
   ManagedFields,
-  ManagedLead,
   Quote,
   QuoteItem,
 } from './lead-records'

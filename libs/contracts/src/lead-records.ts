@@ -215,8 +215,3 @@ export const ManagedFields = Type.Object({
     },
   ),
 })
-
-export const ManagedLead = Type.Object(
-  { ...LeadListItem.properties, ...ManagedFields.properties, customer: Customer, quotes: Type.Array(Quote) },
-  { title: 'ManagedLead', description: 'A lead with its customer, quotes and management fields.' },
-)

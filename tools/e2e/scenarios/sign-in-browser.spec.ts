@@ -144,9 +144,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     await openLink(invited, url)
     await headingOf(invited, 'Home').waitFor()
     await nameOf(invited, 'Sam Bay').waitFor()
-    expect(await invited.getByRole('navigation', { name: 'Console' }).innerText()).toBe('Sales\
-Home\
-Leads')
+    expect(await invited.getByRole('navigation', { name: 'Console' }).innerText()).toBe('Sales\nHome\nLeads')
     await invited.goto(`${home()}/users`)
     await headingOf(invited, 'Forbidden').waitFor()
     await invited.getByText('Your role does not allow this page. An admin can change your role.').waitFor()

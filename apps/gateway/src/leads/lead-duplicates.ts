@@ -1,10 +1,10 @@
-import { ManagedLead } from '@leadwire/contracts'
 import { describe, enumeration, nullable } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { findLead } from '../api/find-lead'
 import { operation } from '../api/operation'
 import { described, leadReferenceSchema, listResponse, named, recordResponse } from '../api/schemas'
 import { tagged } from '../http/entity-tags'
+import { ManagedLead } from './managed-lead'
 
 export const LeadSuspect = described('LeadSuspect', 'A lead that may be from the same person.', {
   reference: leadReferenceSchema(),

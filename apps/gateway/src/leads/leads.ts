@@ -1,4 +1,4 @@
-import { LEAD_STATUSES, Lead, ManagedLead } from '@leadwire/contracts'
+import { LEAD_STATUSES, Lead } from '@leadwire/contracts'
 import { describe, enumeration } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { BATCHED_CALL_COST } from '../admission/admission'
@@ -15,6 +15,7 @@ import {
   timestamp,
 } from '../api/schemas'
 import { unlessKnown } from '../http/entity-tags'
+import { ManagedLead } from './managed-lead'
 import { VisitorLeadBody } from './visitor-lead'
 
 const LeadStatuses = named('LeadStatusList', {
@@ -49,7 +50,8 @@ export const retrieveLead = operation({
 export const retrieveManagedLead = operation({
   route: 'GET /manage/leads/:reference',
   summary: 'Retrieve a lead with its attributes',
-  description: 'Returns the lead as in Retrieve Lead, with `external_id`, `attributes` and `duplicate_of`.',
+  description:
+    'Returns the lead as in Retrieve Lead, with `external_id`, `attributes`, `duplicate_of` and the assigned `user`. The ETag also changes when the user is renamed or removed.',
   etag: 'read',
   answer: recordResponse(ManagedLead, 'The lead with all its stored fields.'),
   handler: async ({ leadKey, reply, clients, limits }) => {

@@ -2,23 +2,10 @@ import { LeadListItem, ListedCustomer, ManagedFields } from '@leadwire/contracts
 import { enumeration } from '@leadwire/requests'
 import { Type } from '@sinclair/typebox'
 import { operation } from '../api/operation'
-import {
-  described,
-  named,
-  nullableScalar,
-  orNull,
-  PageQuery,
-  pagedListSchema,
-  timestamp,
-} from '../api/schemas'
+import { described, named, orNull, PageQuery, pagedListSchema, timestamp } from '../api/schemas'
 import { findLeads, sendLeads } from './find-leads'
 import { ManagedLeadQuery, managedLeadFilters } from './lead-query'
-
-const AssignedUser = named('AssignedUser', {
-  id: Type.Integer({ examples: [1] }),
-  name: Type.String({ description: 'The present name of the user.', examples: ['Grace Hopper'] }),
-  email: nullableScalar('string', 'Email address. null if the user was removed.', 'grace@example.com'),
-})
+import { assignedUser } from './managed-lead'
 
 const NextEntry = named('NextEntry', {
   kind: enumeration(['appointment', 'callback'], undefined, 'appointment'),
@@ -32,7 +19,7 @@ const { duplicate_of, external_id } = ManagedFields.properties
 const ManagedLeadListItem = described('ManagedLeadListItem', 'A lead in the list for people.', {
   ...LeadListItem.properties,
   customer: ListedCustomer,
-  user: orNull(AssignedUser, 'The assigned user. null if the lead is unassigned.'),
+  user: assignedUser,
   next: orNull(
     NextEntry,
     'The earliest appointment or callback that is neither cancelled nor done, also if its date has passed. null if there is none.',

@@ -1,4 +1,3 @@
-import { ManagedLead } from '@leadwire/contracts'
 import { addErrors, type UncheckedFields } from '@leadwire/requests'
 import { type FieldErrors, ServiceError } from '@leadwire/service-kit'
 import { findLead } from '../api/find-lead'
@@ -8,6 +7,7 @@ import { readBody } from '../body/parse-body'
 import { readIfMatch, tagged } from '../http/entity-tags'
 import { readTraceparent, readVisitor } from './create-lead'
 import { readLeadRow, UpdateManagedLead } from './lead-rows'
+import { ManagedLead } from './managed-lead'
 
 // An ignored `test` would leave a live lead that the client takes for a test lead.
 const listTestErrors = (fields: UncheckedFields): FieldErrors =>

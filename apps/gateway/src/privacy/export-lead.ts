@@ -1,4 +1,4 @@
-import { type Delivery, type ExportedEvent, Image, ManagedLead } from '@leadwire/contracts'
+import { type Delivery, type ExportedEvent, Image } from '@leadwire/contracts'
 import { describe, partial, readPlaceId, text } from '@leadwire/requests'
 import { ServiceError } from '@leadwire/service-kit'
 import { Type } from '@sinclair/typebox'
@@ -8,6 +8,7 @@ import { createRecordRenderer } from '../api/render-record'
 import { described, named, recordResponse, timestamp } from '../api/schemas'
 import { AttemptRecord, DELIVERY_FIELDS, renderAttempt, renderDelivery } from '../deliveries/deliveries'
 import { LeadHistoryEntry } from '../leads/leads'
+import { ManagedLead } from '../leads/managed-lead'
 import { Note } from '../leads/notes'
 import { ScheduledRecord } from '../scheduling/schedule'
 

@@ -445,7 +445,7 @@ export interface paths {
         };
         /**
          * Retrieve a lead with its attributes
-         * @description Returns the lead as in Retrieve Lead, with `external_id`, `attributes` and `duplicate_of`.
+         * @description Returns the lead as in Retrieve Lead, with `external_id`, `attributes`, `duplicate_of` and the assigned `user`. The ETag also changes when the user is renamed or removed.
          *
          *     Needs a token with the scope `leads:read` or `manage:read` or `leads` or `manage`.
          */
@@ -4536,7 +4536,7 @@ export interface components {
              */
             created: boolean;
         };
-        /** @description A lead with its customer, quotes and management fields. */
+        /** @description A lead with its customer, quotes, assigned user and management fields. */
         ManagedLead: {
             /** @example 1 */
             id: number;
@@ -4656,6 +4656,8 @@ export interface components {
              * @example null
              */
             duplicate_of: string | null;
+            /** @description The assigned user. null if the lead is unassigned. */
+            user: components["schemas"]["AssignedUser"] | null;
             customer: components["schemas"]["Customer"];
             quotes: components["schemas"]["Quote"][];
         };

@@ -59,7 +59,13 @@ export const Receipt = ({ erasure }: { erasure: Erasure }) => (
 )
 
 /** The button that erases the personal data of a lead, with a dialog. */
-export const EraseLead = ({ lead, refresh }: { lead: Lead; refresh: () => Promise<void> }) => (
+export const EraseLead = ({
+  lead,
+  refresh,
+}: {
+  lead: Pick<Lead, 'name' | 'reference'>
+  refresh: () => Promise<void>
+}) => (
   <Action
     label="Erase"
     quiet

@@ -1,46 +1,94 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import { api, leadsApi } from '../api'
-import { type Lead, nameLead } from '../leads'
+import { api } from '../api'
+import { nameLead } from '../leads'
 import { Action } from '../parts/action'
 import { showNotice } from '../parts/notices'
-import { Table } from '../parts/table'
 import { Ago } from '../parts/time'
-import type { ShownLead, Suspect } from './load-lead'
+import { CompareLeads } from './compare-leads'
+import { type ManagedLead, retrieveLead, type Suspect } from './load-lead'
+import type { LeadPage } from './use-lead'
+
+/** How many suspects are compared before the user asks for all of them. */
+const FIRST = 3
 
 const REASONS: Record<Suspect['reasons'][number], string> = {
   email: 'e-mail',
-  phone: 'phone',
+  phone: 'telephone',
   name_postcode: 'name and postcode',
 }
 
-/** A link to a lead with its name and age. Shows the reference until the lead is loaded. */
-const LeadLink = ({ reference }: { reference: string }) => {
-  const [lead, setLead] = useState<Lead>()
+const useOtherLead = (reference: string): ManagedLead | undefined => {
+  const [lead, setLead] = useState<ManagedLead>()
   useEffect(() => {
-    leadsApi()
-      .retrieve(reference)
-      .then(setLead, () => undefined)
+    const controller = new AbortController()
+    // If the request fails, the reference remains as the name.
+    retrieveLead(reference, controller.signal).then(
+      (state) => setLead(state.lead),
+      () => undefined,
+    )
+    return () => controller.abort()
   }, [reference])
+  return lead
+}
+
+const LeadLink = ({ reference, lead }: { reference: string; lead: ManagedLead | undefined }) => (
+  <span class="wrap">
+    <Link href={`/leads/${reference}`}>{lead ? nameLead(lead) : reference}</Link>{' '}
+    {lead && <Ago at={lead.created_at} />}
+  </span>
+)
+
+type Mark = (reference: string | null) => Promise<void>
+
+const Original = ({ reference, mark }: { reference: string; mark: Mark | undefined }) => (
+  <div class="part">
+    <p>
+      {'Duplicate of '}
+      <LeadLink reference={reference} lead={useOtherLead(reference)} />
+    </p>
+    {mark && (
+      <div class="actions">
+        <Action label="Not a duplicate" quiet run={() => mark(null)} />
+      </div>
+    )}
+  </div>
+)
+
+const ComparedSuspect = ({
+  suspect: { reference, reasons },
+  lead,
+  mark,
+}: {
+  suspect: Suspect
+  lead: ManagedLead
+  mark: Mark | undefined
+}) => {
+  const other = useOtherLead(reference)
   return (
-    <span class="wrap">
-      <Link href={`/leads/${reference}`}>{lead ? nameLead(lead) : reference}</Link>{' '}
-      {lead && <Ago at={lead.created_at} />}
-    </span>
+    <li class="part">
+      <p>
+        <LeadLink reference={reference} lead={other} />
+        <span class="line faint">{`Same ${reasons.map((reason) => REASONS[reason]).join(', ')}`}</span>
+      </p>
+      {other && <CompareLeads lead={lead} other={other} reasons={reasons} />}
+      {mark && (
+        <div class="actions">
+          <Action label="Mark as duplicate of this" quiet run={() => mark(reference)} />
+        </div>
+      )}
+    </li>
   )
 }
 
-interface Given {
-  shown: ShownLead
-  /** Whether the user may mark the lead as a duplicate. */
-  canMark: boolean
-  refresh: () => Promise<void>
-}
-
-/** The original of a duplicate lead, and the leads that are suspected duplicates. */
-export const LeadDuplicates = ({ shown: { managedLead, suspects }, canMark, refresh }: Given) => {
-  const { reference: own, duplicate_of: original } = managedLead
-  const mark = async (reference: string | null) => {
+/** The original of a duplicate lead, and the leads that are suspected duplicates, side by side. */
+export const LeadDuplicates = ({ page }: { page: LeadPage }) => {
+  const [showsAll, setShowsAll] = useState(false)
+  const { lead, mayEdit, refresh } = page
+  const { reference: own, duplicate_of: original } = lead
+  const suspects = page.shown.suspects.filter(({ reference }) => reference !== original)
+  if (!original && suspects.length === 0) return null
+  const markAs: Mark = async (reference) => {
     const params = { path: { reference: own } }
     await api().POST('/manage/leads/{reference}/duplicate-of', { params, body: { reference } })
     showNotice(
@@ -48,39 +96,23 @@ export const LeadDuplicates = ({ shown: { managedLead, suspects }, canMark, refr
     )
     await refresh()
   }
+  const mark = mayEdit ? markAs : undefined
   return (
-    <>
-      <h2>Duplicates</h2>
-      {original && (
-        <p>
-          Duplicate of <LeadLink reference={original} />{' '}
-          {canMark && <Action label="Not a duplicate" quiet run={() => mark(null)} />}
-        </p>
-      )}
-      {!original && suspects.length === 0 && <p class="none">None</p>}
+    <section class="card padded" aria-labelledby="lead-duplicates">
+      <h2 id="lead-duplicates">Duplicates</h2>
+      {original && <Original key={original} reference={original} mark={mark} />}
       {suspects.length > 0 && (
-        <Table
-          caption="Suspected duplicates, newest first"
-          columns={[
-            { name: 'Lead', cell: ({ reference }: Suspect) => <LeadLink reference={reference} /> },
-            {
-              name: 'Same',
-              cell: ({ reasons }) => reasons.map((reason) => REASONS[reason]).join(', '),
-            },
-            {
-              name: 'Actions',
-              cell: ({ reference }) =>
-                canMark && reference !== original ? (
-                  <Action label="Mark as duplicate of this" quiet run={() => mark(reference)} />
-                ) : (
-                  <span class="none">–</span>
-                ),
-            },
-          ]}
-          rows={suspects}
-          getKey={({ reference }) => reference}
-        />
+        <ul class="entries" aria-label="Suspected duplicates, newest first">
+          {(showsAll ? suspects : suspects.slice(0, FIRST)).map((suspect) => (
+            <ComparedSuspect key={suspect.reference} suspect={suspect} lead={lead} mark={mark} />
+          ))}
+        </ul>
       )}
-    </>
+      {suspects.length > FIRST && !showsAll && (
+        <button type="button" class="quiet" onClick={() => setShowsAll(true)}>
+          {`Show all ${suspects.length}`}
+        </button>
+      )}
+    </section>
   )
 }

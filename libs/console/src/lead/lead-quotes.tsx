@@ -1,39 +1,45 @@
 import { formatPence, type Lead } from '../leads'
-import { type Column, Table } from '../parts/table'
 
-type Item = Lead['quotes'][number]['items'][number]
+type Quote = Lead['quotes'][number]
+type Item = Quote['items'][number]
 
-const COLUMNS: Column<Item>[] = [
-  { name: 'Item', cell: ({ name, id }) => <span class="wrap">{name || `#${id}`}</span> },
-  {
-    name: 'Product',
-    cell: ({ product_style: { sku, name, product } }) => (
-      <span class="wrap">{[product.name, name, sku].filter(Boolean).join(', ')}</span>
-    ),
-  },
-  { name: 'Price', cell: ({ price }) => formatPence(price) },
-  {
-    name: 'Options',
-    cell: ({ options }) => (
-      <span class="wrap">
-        {Object.entries(options)
-          .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
-          .join(', ') || '–'}
-      </span>
-    ),
-  },
-]
+const describeProduct = ({ product_style: { sku, name, product } }: Item): string =>
+  [product.name, name, sku].filter(Boolean).join(', ')
+
+const describeOptions = ({ options }: Item): string =>
+  Object.entries(options)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${value}`)
+    .join(', ')
+
+const QuoteItem = ({ item }: { item: Item }) => (
+  <li>
+    <p class="priced">
+      <span class="wrap">{item.name || `#${item.id}`}</span> <span>{formatPence(item.price)}</span>
+    </p>
+    <p class="faint wrap">{[describeProduct(item), describeOptions(item)].filter(Boolean).join('; ')}</p>
+  </li>
+)
 
 /** The quotes of a lead with their items. */
 export const LeadQuotes = ({ quotes }: Pick<Lead, 'quotes'>) => (
   <>
     {quotes.map(({ id, status, items }) => (
-      <section key={id} class="part" aria-label={`Quote ${id}`}>
-        <h2>{`Quote ${id}${status && `, ${status}`}`}</h2>
+      <section key={id} class="card padded" aria-labelledby={`quote-${id}`}>
+        <h2 id={`quote-${id}`}>{`Quote ${id}${status && `, ${status}`}`}</h2>
         {items.length === 0 ? (
           <p class="none">No items</p>
         ) : (
-          <Table caption={`Items of quote ${id}`} columns={COLUMNS} rows={items} getKey={(item) => item.id} />
+          <>
+            <ul class="entries">
+              {items.map((item) => (
+                <QuoteItem key={item.id} item={item} />
+              ))}
+            </ul>
+            <p class="priced">
+              <strong>Total of the items</strong>{' '}
+              <strong>{formatPence(items.reduce((sum, { price }) => sum + price, 0))}</strong>
+            </p>
+          </>
         )}
       </section>
     ))}

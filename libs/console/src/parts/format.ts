@@ -62,6 +62,15 @@ const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
  */
 export const formatUkField = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
 
+/** Converts the value of a date field to the format of the API: `2026-12-24T14:30` to `24/12/2026 14:30`. */
+export const formatApiDate = (local: string): string => {
+  const [year, month, day, time] = local.split(/[-T]/)
+  return `${day}/${month}/${year} ${time}`
+}
+
+/** Returns whether the value of a date field in the time zone of the United Kingdom has passed. */
+export const isPastUkField = (local: string): boolean => local < formatUkField(new Date().toISOString())
+
 /** The maximum of date fields. Without a maximum, browsers accept six-digit years, which the API rejects. */
 export const LAST_MINUTE = '9999-12-31T23:59'
 

@@ -9,7 +9,7 @@ import {
 
 let service: RunningLeadsService
 beforeAll(async () => {
-  service = await startLeadsService()
+  service = await startLeadsService({}, { otherFormat: 9999 })
 })
 afterAll(() => service.stop())
 
@@ -60,6 +60,25 @@ const readHistory = async (accountId: number, reference: string) => {
   const { items } = await service.leads.listLeadHistory({ accountId, reference })
   return JSON.parse(items.toString()) as { version: number; changes: { field: string }[] }[]
 }
+
+test('the response shows the assigned user, and its tag changes with the name of the user', async () => {
+  const { accountId, userId } = await scene()
+  const { reference } = await create(accountId, 'a')
+  expect(await retrieve(accountId, reference)).toMatchObject({ user: null })
+  const assigned = await update(accountId, reference, { given: ['user_id'], over: { userId } })
+  expect(assigned.user).toEqual({ id: userId, name: 'Sam', email: 'sam@example.test' })
+  await service.accounts.updateUser({ accountId, userId, name: 'Sam "Bay"' })
+  const renamed = await retrieve(accountId, reference)
+  expect(renamed.user).toMatchObject({ name: 'Sam "Bay"' })
+  expect(renamed.etag).not.toBe(assigned.etag)
+  const other = await service.otherLeads.retrieveManagedLead({ accountId, reference })
+  expect({ ...JSON.parse(other.body.toString()).data, etag: renamed.etag }).toEqual(renamed)
+  await service.accounts.removeUser({ accountId, userId })
+  const removed = await retrieve(accountId, reference)
+  expect(removed.user).toEqual({ id: userId, name: 'Sam "Bay"', email: null })
+  // The lead itself has not changed, so a change with the earlier tag succeeds.
+  await update(accountId, reference, { given: ['value'], over: { value: 5 }, etags: [assigned.etag] })
+})
 
 test('the fields of the customer change, and history and event name them without values', async () => {
   const { accountId } = await scene()

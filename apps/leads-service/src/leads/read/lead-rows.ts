@@ -27,6 +27,11 @@ export const DUPLICATE_OF = listFields(ManagedFields).find(({ name }) => name ==
 export const MANAGED_JSON = `concat('"external_id":', coalesce(to_json(l.external_id)::text, 'null'),
   ',"attributes":', coalesce(l.attributes::text, '{}'), ',"duplicate_of":', coalesce(to_json(${DUPLICATE_OF})::text, 'null'))`
 
+/** SQL: the user that a lead `l` is assigned to, as JSON. `null` if the lead is unassigned. */
+export const USER_JSON = `coalesce((SELECT row_to_json(shown)::text FROM (
+    SELECT u.id, u.name, CASE WHEN u.removed_at IS NULL THEN u.email END AS email
+    FROM users u WHERE u.account_id = l.account_id AND u.id = l.user_id) shown), 'null')`
+
 type Find<Found> = (db: Transaction, ...values: unknown[]) => Promise<Found[]>
 
 /**
