@@ -11,6 +11,8 @@ interface Move {
   userId?: number | undefined
   /** Whether to send the changed invitation. By default sends it if the user was notified before. */
   notify?: boolean
+  /** Whether the user gets a reminder when the entry is due. Absent if this does not change. */
+  remind?: boolean
 }
 
 const PATHS = {
@@ -30,9 +32,9 @@ export const markDone = async (entry: Entry): Promise<void> => {
 export const moveEntry = async (
   entry: Entry,
   at: string,
-  { userId, notify = entry.notify }: Move = {},
+  { userId, notify = entry.notify, remind }: Move = {},
 ): Promise<void> => {
-  const moved = { date: formatApiDate(at), notify }
+  const moved = { date: formatApiDate(at), notify, ...(remind !== undefined && { remind }) }
   // Omits an unchanged user, because the API rejects a user who was removed from the account.
   const body = userId === undefined || userId === entry.user_id ? moved : { ...moved, user_id: userId }
   await api().PATCH(PATHS[entry.kind], { params: { path: findPath(entry) }, body })

@@ -83,9 +83,11 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
 
     await link('Leads').click()
     await link('Ada Lovelace Bay window').click()
+    await button('Edit value').click()
     await label('Value in pounds').fill('4500')
     await button('Save').click()
-    await row('Value: £0 → £4,500').getByText('Grace Hopper').waitFor()
+    const change = main().getByRole('listitem').filter({ hasText: 'Value: £0 → £4,500' })
+    await change.getByText('Grace Hopper').waitFor()
     expect(await get(`/leads/${reference}`)).toMatchObject({ value: 4500 })
     await link('Grace Hopper').click()
     await heading('Your sessions').waitFor()

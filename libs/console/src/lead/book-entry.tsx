@@ -17,8 +17,8 @@ export const BookEntry = ({ kind, page }: { kind: keyof typeof KINDS; page: Lead
   const findKey = useRequestKey()
   const { question, readFields } = useEntryQuestion({ page, title: label, yes: ['Book', 'Book anyway'] })
   const book = async (fields: FormData) => {
-    const { date, userId, notify } = readFields(fields)
-    const body = { date: formatApiDate(date), user_id: userId, notify }
+    const { date, userId, notify, remind } = readFields(fields)
+    const body = { date: formatApiDate(date), user_id: userId, notify, remind }
     const params = {
       path: { reference: page.lead.reference },
       header: { 'Idempotency-Key': findKey(body) },

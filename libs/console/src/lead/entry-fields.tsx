@@ -8,11 +8,17 @@ import { nameUser } from './lead-values'
 import type { Scheduled } from './load-lead'
 import type { LeadPage } from './use-lead'
 
-export const ENTRY_NAMES = ['date', 'user_id', 'notify']
+export const ENTRY_NAMES = ['date', 'user_id', 'notify', 'remind']
 
 export const Notify = () => (
   <label class="box">
     <input type="checkbox" name="notify" defaultChecked /> Notify the user
+  </label>
+)
+
+const Remind = ({ entry }: { entry: Scheduled | undefined }) => (
+  <label class="box">
+    <input type="checkbox" name="remind" defaultChecked={entry?.remind} /> Remind the user by email
   </label>
 )
 
@@ -63,6 +69,7 @@ const EntryFields = ({ page, entry, errors, onDate }: EntryFieldsProps) => {
         }
       </Field>
       <Notify />
+      <Remind entry={entry} />
     </>
   )
 }
@@ -91,7 +98,12 @@ export const useEntryQuestion = ({ page, entry, title, yes }: EntryQuestion) => 
   const readFields = (fields: FormData) => {
     const date = String(fields.get('date'))
     confirmDate(date)
-    return { date, userId: Number(fields.get('user_id')), notify: fields.has('notify') }
+    return {
+      date,
+      userId: Number(fields.get('user_id')),
+      notify: fields.has('notify'),
+      remind: fields.has('remind'),
+    }
   }
   const question = {
     title,
