@@ -25,6 +25,8 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     awaitLinkMail(world.stage.system, world.tenant, { subject, email, count })
   const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name })
   const again = (page: Page) => page.getByRole('dialog').getByRole('heading', { name: 'Sign in again' })
+  /** The change in the timeline of the lead. */
+  const changed = (text: string) => main().getByRole('listitem').filter({ hasText: text })
   const nameOf = (page: Page, name: string) => page.getByRole('banner').getByRole('link', { name })
   const countSessions = async (userId: number) => (await list(`/manage/users/${userId}/sessions`)).length
 
@@ -86,8 +88,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     await button('Edit value').click()
     await label('Value in pounds').fill('4500')
     await button('Save').click()
-    const change = main().getByRole('listitem').filter({ hasText: 'Value: £0 → £4,500' })
-    await change.getByText('Grace Hopper').waitFor()
+    await changed('Value: £0 → £4,500').getByText('Grace Hopper').waitFor()
     expect(await get(`/leads/${reference}`)).toMatchObject({ value: 4500 })
     await link('Grace Hopper').click()
     await heading('Your sessions').waitFor()
@@ -186,6 +187,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     world.page.on('requestfailed', (request) => awaited.delete(request))
     await world.page.clock.install()
     await openAs(id, `/leads/${reference}`)
+    await button('Edit value').click()
     await label('Value in pounds').fill('4500')
     // Stops the polls of the page, so that the submission is the first request after the end of the session.
     await world.page.clock.pauseAt(Date.now() + 10_000)
@@ -215,7 +217,7 @@ describeConsole('people who sign in to the console', joinStage, (world) => {
     expect(await label('Value in pounds').inputValue()).toBe('4500')
     expect(await get(`/leads/${reference}`)).toMatchObject({ value: 0 })
     await button('Save').click()
-    await row('Value: £0 → £4,500').getByText('Grace Hopper').waitFor()
+    await changed('Value: £0 → £4,500').getByText('Grace Hopper').waitFor()
     expect(await get(`/leads/${reference}`)).toMatchObject({ value: 4500 })
   })
 

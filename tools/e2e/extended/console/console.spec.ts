@@ -34,7 +34,7 @@ describeConsole('the console', startStage, (world) => {
     // A token has no page of sessions.
     expect(await header.getByRole('link', { name: 'first', exact: true }).count()).toBe(0)
     await world.page.reload()
-    await heading('Home').waitFor()
+    await heading('Endpoints').waitFor()
     const other = await world.page.context().newPage()
     await other.goto(`${world.stage.system.baseUrl}/console/endpoints`)
     await other.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()

@@ -81,7 +81,7 @@ describeConsole('a portal link in the console', joinStage, (world) => {
     await world.tenant.send('DELETE', `/manage/tokens/${session.id}`)
     await partner.getByText('The token is unknown').waitFor()
     await own.reload()
-    await heading('Home').waitFor()
+    await heading('Endpoints').waitFor()
 
     await partner.goto(await share(id))
     await partner.getByRole('heading', { level: 1, name: /^Partner/ }).waitFor()
