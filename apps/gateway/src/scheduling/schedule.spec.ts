@@ -66,9 +66,10 @@ const post = (change: object, reference = REFERENCE, what = 'appointments') =>
 test.each(['appointments', 'callbacks'])('%s are passed on', async (what) => {
   const response = await post({ notify: '0', user_id: '5' }, REFERENCE.toUpperCase(), what)
   expect(response.body).toBe(`{"data":"${what.slice(0, -1)}"}`)
-  expect(asked).toEqual([
-    { accountId: 3, reference: REFERENCE, userId: 5, notify: false, date: '2026-12-24T14:30:00Z' },
-  ])
+  const entry = { accountId: 3, reference: REFERENCE, userId: 5, notify: false, date: '2026-12-24T14:30:00Z' }
+  expect(asked).toEqual([{ ...entry, remind: false }])
+  await post({ notify: '0', remind: '1' }, REFERENCE, what)
+  expect(asked[1]).toEqual({ ...entry, remind: true })
 })
 
 test.each([
@@ -176,6 +177,7 @@ test.each([
 test.each([
   [{ done: true }, { done: true }],
   [{ done: '0' }, { done: false }],
+  [{ remind: true }, { remind: true }],
   [{ user_id: 5 }, { userId: 5 }],
 ])('the change %j of an appointment is passed on', async (payload, change) => {
   await gateway.send({ method: 'PATCH', url: `/leads/${REFERENCE}/appointments/8`, payload })
