@@ -44,10 +44,10 @@ const options = {
 }
 
 /**
- * Replaces each character outside ASCII with its escape. esbuild escapes strings, but not regular expressions.
- * If a file has a single character outside Latin-1, V8 needs two bytes for each character of the whole file,
- * which costs 5 MiB in each service. Throws if a backslash precedes such a character, because the escape would
- * change the meaning of the backslash.
+ * Replaces each character outside ASCII with its escape. esbuild escapes strings, but not regular
+ * expressions. If a file has a single character outside Latin-1, V8 needs two bytes for each character of the
+ * whole file, which costs 5 MiB in each service. Throws if a backslash precedes such a character, because the
+ * escape would change the meaning of the backslash.
  */
 const escapeCharacters = (text) => {
   const [escaped] = /\\[\u0080-\uffff]/.exec(text) ?? []

@@ -126,7 +126,7 @@ const ShownQueue = ({ queue, query, scopes, refresh, refreshViews }: ShownProps)
       {page && <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} />}
       {columns && <LeadBoard columns={columns} canMove={canChange} refresh={refresh} />}
       {page && page.data.length > 0 && (
-        <p class="faint keys">
+        <p class="faint key-help">
           Keys: <kbd>J</kbd> next, <kbd>K</kbd> previous, <kbd>Enter</kbd> open
           {chosen && (
             <>
