@@ -112,15 +112,17 @@ test('a credentials file opens a server of an operator, before and after its JWT
     for await (const status of statuses)
       seen.push(status.type === 'error' ? status.error.message : status.type)
   })()
-  // The server closes the connection when the JWT expires, and refuses the client from then on.
+  // The server closes the connection when the JWT expires, and refuses the client from then on. By default, a
+  // client gives up after the second refusal.
   await eventually(() =>
-    expect(seen.filter((one) => one === 'Authorization Violation').length).toBeGreaterThan(3),
+    expect(seen.filter((one) => one === 'Authorization Violation').length).toBeGreaterThan(2),
   )
   seen.length = 0
   replaceKey(await credentials(3600))
   await eventually(() => expect(seen).toContain('reconnect'))
   await nats.rtt()
-})
+  // The server answers each refused attempt after some two seconds, and far later on a busy machine.
+}, 300_000)
 
 test.each([
   [{ NATS_NKEY: 'SUAAAA' }, { NATS_NKEY: expect.stringContaining('nkeys: ') }],
