@@ -132,7 +132,8 @@ test('a cursor leads to each entry once, and past the entries of an erased lead'
   const { add, list, createLead, accountId } = await newScene()
   const erased = await createLead()
   const expected: string[] = []
-  // Each date has two appointments and two callbacks. The second callback is of a lead that is erased.
+  // Each date has two appointments and two callbacks. The second callback is of a lead that is erased. The
+  // erasure cancels it, so only a list of all states reads past it.
   for (let minute = 0; minute < 84; minute += 1)
     for (const kind of ['appointment', 'appointment', 'callback'] as const)
       expected.push(`${minute} ${kind} ${await add(kind, minute)}`)
@@ -141,7 +142,7 @@ test('a cursor leads to each entry once, and past the entries of an erased lead'
   const [seen, sizes]: [string[], number[]] = [[], []]
   let after: ListScheduleRequest['after']
   do {
-    const { entries, nextAfter } = await list({ after })
+    const { entries, nextAfter } = await list({ after, state: 'all' })
     sizes.push(entries.length)
     for (const { date, kind, id } of entries) {
       const minute = (Date.parse(date) - Date.parse('2026-03-28T09:00:00Z')) / 60_000

@@ -34,7 +34,14 @@ const accountsAt = (port: number, tokens = [TOKEN]) =>
     deadlineMs: 10_000,
   })
 
-const account = { id: 3, name: 'Clear Windows', apiKey: 'key', createdAt: '2026-01-01T00:00:00.000000Z' }
+const account = {
+  id: 3,
+  name: 'Clear Windows',
+  apiKey: 'key',
+  createdAt: '2026-01-01T00:00:00.000000Z',
+  appointmentDueMinutes: 60,
+  callbackDueMinutes: 0,
+}
 const retrieveAccount = async () => ({ account })
 
 test('a call waits for a server that comes a moment later', async () => {
