@@ -64,7 +64,7 @@ const ImportError = described('ImportError', 'A refused row of an import.', {
   }),
   values: Type.Record(Type.String(), Type.Unknown(), {
     description:
-      'The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB, or is not a JSON object.',
+      'The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB together with the names of its columns, or is not a JSON object.',
     examples: [{ first_name: 'Ada', email: 'ada@' }],
   }),
 })

@@ -266,6 +266,15 @@ const save = (
 const listNames = async (key: { accountId: number; userId: number }) =>
   (await service.accounts.listViews(key)).views.map(({ name }) => name)
 
+test('a search that the list of leads would refuse is refused in a view', async () => {
+  const { key } = await scene()
+  await expect(save(key, 'Hot', { q: '!!!' })).rejects.toMatchObject({
+    code: 'invalid',
+    fieldErrors: { 'filters.q': [expect.stringContaining('1 to 8 words')] },
+  })
+  expect(await listNames(key)).toEqual([])
+})
+
 test('a view is saved, replaced and deleted, and the audit log hides its search', async () => {
   const { accountId, key } = await scene()
   const { view } = await save(key, 'Hot', { q: 'ada@example.test', status: 'open' }, '-updated_at')

@@ -8,6 +8,7 @@ import {
   statement,
   theRow,
 } from '@leadwire/service-kit'
+import { checkSearch } from '../leads/list/find-leads'
 import type { Dependencies, Operation } from '../operation'
 
 // Each operation that writes a view locks the user first. The lock keeps the number of views within its
@@ -102,12 +103,13 @@ export const listViews: Operation<'listViews'> = async ({ database }, { accountI
 })
 
 /**
- * Creates a view of a user, or replaces the view with the same name. Throws `invalid` if the user has the
- * maximum number of views.
+ * Creates a view of a user, or replaces the view with the same name. Throws `invalid` if the list of leads
+ * would refuse the search, or if the user has the maximum number of views.
  */
 export const saveView: Operation<'saveView'> = ({ database, actor }, request) =>
   database.transaction(async (tx) => {
     const { accountId, userId, name, filters, sort = null } = request
+    checkSearch(JSON.parse(filters), 'filters.q')
     await requireUser(tx, request)
     const [before] = await find(tx, accountId, userId, name)
     if (!before) await requireRoomForView(tx, request)

@@ -7360,7 +7360,7 @@ export interface components {
                 [key: string]: string[];
             };
             /**
-             * @description The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB, or is not a JSON object.
+             * @description The row as it was sent: the cell of each column, or the JSON of the line. A cell without a column has a name such as `column 5`. Empty if the row is not stored, has more than 16 KiB together with the names of its columns, or is not a JSON object.
              * @example {
              *       "first_name": "Ada",
              *       "email": "ada@"

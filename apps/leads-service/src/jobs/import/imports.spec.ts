@@ -48,6 +48,27 @@ test('an import shows the name of its file, or null', async () => {
   ])
 })
 
+test('an invalid row with its values is small, however long the names of the columns are', async () => {
+  const { accountId } = await newAccount(service)
+  const { id: importId } = await newImport(accountId)
+  const columns = Array.from({ length: 100 }, (_, index) => `${index}`.padStart(200, 'x'))
+  const source = JSON.stringify(columns.map(() => 'x'))
+  await service.imports.advanceImport({
+    claim: await claimImportOf(accountId),
+    from: 0,
+    to: 9,
+    columns,
+    delimiter: ',',
+    ignoredColumns: [],
+    rows: [{ row: { $case: 'errors', value: '{"email":["The email is wrong."]}' }, source }],
+    finished: true,
+  })
+  const { items } = await service.imports.listImportErrors({ accountId, importId })
+  expect(JSON.parse(items.toString())).toEqual([
+    { row: 1, errors: { email: ['The email is wrong.'] }, values: {} },
+  ])
+})
+
 test('an invalid row has its values until any lead of the account is erased', async () => {
   const { accountId } = await newAccount(service)
   const { id: importId } = await newImport(accountId)

@@ -25,11 +25,14 @@ const list = statement<ImportRow>('list-imports')`
   SELECT ${IMPORT_COLUMNS} FROM imports t
   WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT ${PER_ANSWER + 1}`
 
-/** The maximum size of a row that a list of errors shows, in bytes. A response has at most 100 rows. */
+/**
+ * The maximum size of the values of a row in a list of errors, in bytes of JSON with the names of the columns.
+ * A response has at most 100 rows. Without the limit, long names in 100 rows made a response of 68 MB.
+ */
 const MAX_SHOWN_BYTES = 16 * 1024
 
 const listErrors = statement<{ row: number; errors: string; source: string | null }>('list-import-errors')`
-  SELECT row, errors, CASE WHEN octet_length(source) <= ${MAX_SHOWN_BYTES} THEN source END AS source
+  SELECT row, errors, CASE WHEN octet_length(source) <= $4 THEN source END AS source
   FROM import_errors
   WHERE account_id = $1 AND import_id = $2 AND row > $3 ORDER BY row LIMIT ${PER_ANSWER + 1}`
 
@@ -65,7 +68,8 @@ export const listImports: Operation<'listImports'> = async ({ database }, { acco
 export const listImportErrors: Operation<'listImportErrors'> = async ({ database }, request) => {
   const { accountId, importId, after = 0 } = request
   const header = theRow(await selectHeader(database, accountId, importId), 'import')
-  const rows = await listErrors(database, accountId, importId, after)
+  const maxBytes = MAX_SHOWN_BYTES - Buffer.byteLength(JSON.stringify(header.columns))
+  const rows = await listErrors(database, accountId, importId, after, maxBytes)
   const { shown, last } = firstPage(rows, PER_ANSWER)
   const items = shown.map(
     ({ row, errors, source }) =>

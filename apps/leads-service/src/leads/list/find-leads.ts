@@ -18,12 +18,17 @@ export const SETTINGS = [
   'SET LOCAL enable_bitmapscan = off',
 ]
 
-/** Throws `invalid` for a search with no words, or with too many words. Each word costs an index scan. */
-export const checkSearch = ({ q }: LeadFilters): void => {
+/**
+ * Throws `invalid` for a search with no words, or with too many words. Each word costs an index scan. `field`
+ * is the name of the search in the request.
+ */
+export const checkSearch = ({ q }: { q?: string | undefined }, field = 'q'): void => {
   if (q === undefined) return
   const { length } = searchWords(q)
   if (length === 0 || length > MAX_WORDS)
-    throw ServiceError.invalid({ q: [`The q must have 1 to ${MAX_WORDS} words with letters or digits.`] })
+    throw ServiceError.invalid({
+      [field]: [`The ${field} must have 1 to ${MAX_WORDS} words with letters or digits.`],
+    })
 }
 
 // Finds the number of the first lead that was created at or after $2. Uses binary search, because created_at
