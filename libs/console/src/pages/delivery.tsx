@@ -28,8 +28,8 @@ const mayRetry = ({ delivery, endpoint }: Shown) => {
   return status !== 'pending' || (next_attempt_at !== null && Date.parse(next_attempt_at) > Date.now() + 2000)
 }
 
-const NextStep = ({ delivery }: { delivery: RetrievedDelivery }) => {
-  const { status, next_attempt_at } = delivery
+/** Describes what happens next. Returns null if nothing is left to do, or if an attempt is in flight. */
+const renderNextStep = ({ status, next_attempt_at }: RetrievedDelivery) => {
   if (status === 'held') return <>Paused (held) until its endpoint is enabled.</>
   if (status === 'exhausted') return <>No attempts are left. The delivery is kept, and you can retry it.</>
   if (status === 'cancelled') return <>Cancelled: the endpoint was deleted, or the lead was erased.</>
@@ -69,11 +69,10 @@ const measurePause = (earlier: Attempt, later: Attempt): number => {
 /** The attempts, newest first. The response to the newest attempt is expanded. */
 const Timeline = ({ delivery }: { delivery: RetrievedDelivery }) => {
   const newestFirst = delivery.attempts.toReversed()
+  const nextStep = renderNextStep(delivery)
   return (
     <ol class="timeline" reversed>
-      <li class="ahead">
-        <NextStep delivery={delivery} />
-      </li>
+      {nextStep && <li class="ahead">{nextStep}</li>}
       {newestFirst.map((attempt, index) => {
         const previous = newestFirst[index + 1]
         return (
