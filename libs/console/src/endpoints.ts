@@ -20,7 +20,7 @@ export const revealed = signal<{ endpointId: number; secret: string; note: strin
 
 /** Returns the label of an event type, such as "Lead created". */
 export const labelEvent = (type: EventType): string => {
-  const words = type.replace('.', ' ')
+  const words = type.replace(/[._]/g, ' ')
   return words[0]!.toUpperCase() + words.slice(1)
 }
 

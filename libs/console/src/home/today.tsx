@@ -109,7 +109,10 @@ export const Today = ({ home: { now, days, leads, sales, sources, due, endpoints
         part={due}
         render={({ today, overdue }) => ({
           value: formatLimited(today),
-          note: overdue.count === 0 ? 'Nothing is overdue' : `Overdue, of any day: ${formatLimited(overdue)}`,
+          note:
+            overdue.count === 0
+              ? 'Nothing is overdue'
+              : `${formatLimited(overdue)} overdue, including earlier days`,
         })}
       />
     )}

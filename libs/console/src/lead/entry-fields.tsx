@@ -18,7 +18,7 @@ export const Notify = () => (
 
 const Remind = ({ entry }: { entry: Scheduled | undefined }) => (
   <label class="box">
-    <input type="checkbox" name="remind" defaultChecked={entry?.remind} /> Remind the user by email
+    <input type="checkbox" name="remind" defaultChecked={entry?.remind} /> Remind the user by e-mail
   </label>
 )
 

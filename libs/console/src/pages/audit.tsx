@@ -14,7 +14,7 @@ const KINDS: Record<string, string> = { webhook_endpoint: 'endpoint' }
 /** Returns the label of an action: "Endpoint secret rotated" for `webhook_endpoint.secret_rotated`. */
 const labelAction = (action: string): string => {
   const [kind = '', done = ''] = action.split('.')
-  const text = `${KINDS[kind] ?? kind} ${done}`.replaceAll('_', ' ')
+  const text = `${KINDS[kind] ?? kind} ${done}`.replace('sign_in', 'sign-in').replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
@@ -34,6 +34,8 @@ const renderTarget = ({ target: { type, id }, action }: Entry) =>
 
 const formatValue = (value: unknown): string => {
   if (value === null) return 'nothing'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value)) return value.map(formatValue).join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

@@ -21,6 +21,9 @@ const LISTS = [
   ['user_email', 'Assigned users', 'E-mail addresses, separated by commas'],
 ] as const
 
+const HEADERS_HELP = 'One per line, for example: Authorization: Bearer …'
+const STORED_HEADERS_HELP = 'A name without a value keeps the stored value, which is not shown.'
+
 /** Parses headers, one per line. A name without a value becomes null, which keeps the stored value. */
 const parseHeaders = (text: string): Record<string, string | null> =>
   Object.fromEntries(
@@ -143,7 +146,7 @@ const EndpointForm = ({
         name="headers"
         label="Additional headers"
         errors={errors}
-        help="One per line, for example: Authorization: Bearer … A name without a value keeps the stored value, which is not shown."
+        help={endpoint ? `${HEADERS_HELP} ${STORED_HEADERS_HELP}` : HEADERS_HELP}
       >
         {(attributes) => (
           <textarea
