@@ -86,7 +86,9 @@ export const Import = ({ id: text, scopes }: PageProps) => {
         {`Import ${id} `}
         <Badge {...STATES[shown.state]} />
       </Title>
-      <progress aria-label="Processed bytes of the file" max={shown.file_size} value={shown.bytes_read} />
+      {shown.finished_at === null && (
+        <progress aria-label="Processed bytes of the file" max={shown.file_size} value={shown.bytes_read} />
+      )}
       <Facts rows={listFacts(shown)} />
       {shown.ignored_columns.length > 0 && (
         <>
