@@ -16,7 +16,7 @@ const PATCHES = {
   // Adds a migration with the column.
   'apps/leads-service/src/database/migrations/index.ts': (source: string, field: string) =>
     source.replace(
-      /(?<=Migration\[\] = \[.*)\]$/m,
+      /(?<=Migration\[\] = \[[^\]]*),\n\]$/m,
       `, {
         name: '9999-test',
         up: async (knex) => void (await knex.raw('ALTER TABLE leads ADD COLUMN ${field} text')),

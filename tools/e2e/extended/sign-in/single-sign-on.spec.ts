@@ -136,6 +136,8 @@ suite('in the console', () => {
         await page.emulateMedia({ colorScheme })
         expect(await violations(page)).toEqual([])
       }
+      // On a narrow screen, the name of the user is in the drawer.
+      await page.setViewportSize({ width: 1280, height: 800 })
       await page.getByRole('link', { name: 'Single sign-on' }).click()
       await page.getByRole('heading', { level: 1, name: 'Endpoints' }).waitFor()
       await page.getByRole('link', { name: 'Grace, in support' }).waitFor()
