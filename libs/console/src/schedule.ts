@@ -3,6 +3,11 @@ import { formatApiDate } from './parts/format'
 
 export type ScheduleEntry = Schemas['ScheduleEntry']
 
+export const KIND_LABELS: Record<ScheduleEntry['kind'], string> = {
+  appointment: 'Appointment',
+  callback: 'Callback',
+}
+
 /** An appointment or a callback, in the lists of a lead or in the schedule of all leads. */
 export type Entry = Pick<ScheduleEntry, 'kind' | 'id' | 'lead_reference' | 'user_id' | 'date' | 'notify'>
 

@@ -4,15 +4,13 @@ import { nameLead } from '../leads'
 import { Action } from '../parts/action'
 import { Badge } from '../parts/badge'
 import { Field } from '../parts/form'
-import { formatUkField, formatUkInstant, LAST_MINUTE } from '../parts/format'
+import { formatCallUrl, formatUkField, formatUkInstant, LAST_MINUTE } from '../parts/format'
 import { showNotice } from '../parts/notices'
-import { markDone, moveEntry, type ScheduleEntry } from '../schedule'
+import { KIND_LABELS, markDone, moveEntry, type ScheduleEntry } from '../schedule'
 import { findUkDay } from './days'
 
 /** The number of entries that are shown at first. */
 const SHOWN = 8
-
-const KINDS: Record<ScheduleEntry['kind'], string> = { appointment: 'Appointment', callback: 'Callback' }
 
 const DueBadge = ({ date, now }: { date: string; now: number }) => {
   const at = Date.parse(date)
@@ -22,7 +20,7 @@ const DueBadge = ({ date, now }: { date: string; now: number }) => {
 
 const Call = ({ number }: { number: string | null }) =>
   number ? (
-    <a href={`tel:${number.replace(/[^+\d]/g, '')}`} aria-label={`Call ${number}`}>
+    <a href={formatCallUrl(number)} aria-label={`Call ${number}`}>
       {number}
     </a>
   ) : null
@@ -99,7 +97,7 @@ export const MySchedule = (props: MyScheduleProps) => {
             </div>
             <div class="agenda-what">
               <span>
-                {`${KINDS[entry.kind]} · `}
+                {`${KIND_LABELS[entry.kind]} · `}
                 <Link href={`/leads/${entry.lead_reference}`}>{nameLead(entry.lead)}</Link>
               </span>
               <span class="agenda-who">

@@ -1,8 +1,7 @@
 import { Badge } from '../parts/badge'
-import { formatUkInstant } from '../parts/format'
+import { formatCallUrl, formatUkInstant } from '../parts/format'
+import { KIND_LABELS } from '../schedule'
 import type { ManagedLead } from './managed-leads'
-
-const KINDS = { appointment: 'Appointment', callback: 'Callback' }
 
 /** The next appointment or callback of a lead, marked if its date has passed. */
 export const NextAction = ({ next }: Pick<ManagedLead, 'next'>) => {
@@ -10,7 +9,7 @@ export const NextAction = ({ next }: Pick<ManagedLead, 'next'>) => {
   const isOverdue = Date.parse(next.date) < Date.now()
   return (
     <span class="next-action">
-      {`${KINDS[next.kind]} `}
+      {`${KIND_LABELS[next.kind]} `}
       <time dateTime={next.date}>{formatUkInstant(next.date)}</time>{' '}
       {isOverdue && <Badge word="Overdue" tone="bad" />}
     </span>
@@ -21,5 +20,5 @@ export const NextAction = ({ next }: Pick<ManagedLead, 'next'>) => {
 export const Telephone = ({ customer: { phone, mobile } }: Pick<ManagedLead, 'customer'>) => {
   const number = phone || mobile
   if (!number) return <span class="none">–</span>
-  return <a href={`tel:${number.replace(/[^\d+]/g, '')}`}>{number}</a>
+  return <a href={formatCallUrl(number)}>{number}</a>
 }

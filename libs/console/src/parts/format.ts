@@ -62,6 +62,9 @@ const UK_LOCAL = new Intl.DateTimeFormat('sv-SE', {
  */
 export const formatUkField = (when: string): string => UK_LOCAL.format(new Date(when)).replace(' ', 'T')
 
+/** Returns the URL that calls a telephone number. */
+export const formatCallUrl = (number: string): string => `tel:${number.replace(/[^+\d]/g, '')}`
+
 /** Converts the value of a date field to the format of the API: `2026-12-24T14:30` to `24/12/2026 14:30`. */
 export const formatApiDate = (local: string): string => {
   const [year, month, day, time] = local.split(/[-T]/)

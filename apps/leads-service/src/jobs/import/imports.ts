@@ -26,8 +26,9 @@ const list = statement<ImportRow>('list-imports')`
   WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT ${PER_ANSWER + 1}`
 
 /**
- * The maximum size of the values of a row in a list of errors, in bytes of JSON with the names of the columns.
- * A response has at most 100 rows. Without the limit, long names in 100 rows made a response of 68 MB.
+ * The maximum size of the values of a row in a list of errors, in bytes of JSON, with the names of the
+ * columns. A response has at most 100 rows. Without the limit, long names in 100 rows made a response of
+ * 68 MB.
  */
 const MAX_SHOWN_BYTES = 16 * 1024
 
