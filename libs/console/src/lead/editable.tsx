@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Problem } from '../api'
 import { type FieldErrors, IdPrefix, useForm } from '../parts/form'
 import { showNotice } from '../parts/notices'
@@ -32,7 +32,7 @@ type EditorProps = EditableProps & { begun: LeadState; close: () => void }
 const Editor = ({ label, names, renderInputs, save, begun, close }: EditorProps) => {
   const form = useRef<HTMLFormElement>(null)
   const [current, setCurrent] = useState<LeadState>()
-  useEffect(() => form.current!.querySelector<HTMLElement>(FOCUSABLE)?.focus(), [])
+  useLayoutEffect(() => form.current!.querySelector<HTMLElement>(FOCUSABLE)?.focus(), [])
   const send = async (fields: FormData) => {
     try {
       // Keeps the lead of `begun`, so that inputs which the user has not changed are not sent.
@@ -81,8 +81,9 @@ export const Editable = (props: EditableProps) => {
   const [begun, setBegun] = useState<LeadState>()
   const button = useRef<HTMLButtonElement>(null)
   const hasClosed = useRef(false)
-  useEffect(() => {
-    // Returns the focus to the button, which was not on the page while the user was editing.
+  useLayoutEffect(() => {
+    // Returns the focus to the button, which was not on the page while the user was editing. An effect that
+    // runs after the next paint would lose a key pressed in between.
     if (!begun && hasClosed.current) button.current?.focus()
     hasClosed.current = begun !== undefined
   }, [begun])

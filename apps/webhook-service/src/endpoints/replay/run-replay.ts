@@ -230,6 +230,7 @@ const enqueueBatch = async (
   { room, last, ...limits }: Limits & { room: number; last: string | null },
 ): Promise<{ enqueued: number; doneTo: number | null }> => {
   const { id, endpointId, untilNumber, recovers, replayedTo: after } = replay
+  if (after >= untilNumber) return { enqueued: 0, doneTo: null }
   const end = await readBatchEnd(tx, replay, after)
   const range = { id, after, until: end ?? untilNumber, limit: room }
   const found = await findEvents(tx, { ...range, ...limits })
