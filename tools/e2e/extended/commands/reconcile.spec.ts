@@ -300,6 +300,29 @@ test('a lost delivery is listed, both of lead.created and of a later event', asy
   expect((await account.reconcile('--full')).unexplained).toMatchObject([{ kind: 'deliveries_missing' }])
 })
 
+test('wrong figures are listed with --full', async () => {
+  const account = await newAccount()
+  await account.createSettled()
+  await eventually(async () =>
+    expect(await leadsSql('SELECT FROM daily_figures WHERE account_id = $1', account.id)).toHaveLength(1),
+  )
+  expect(await account.reconcile('--full')).toMatchObject({ code: 0, wrong_figures: [] })
+  await leadsSql('UPDATE daily_figures SET created = created + 1 WHERE account_id = $1', account.id)
+  await account.expectClean()
+  const wrong = {
+    account: account.id,
+    differing_leads: [],
+    differing_days: [expect.stringMatching(/^\d{4}-/)],
+  }
+  expect(await account.reconcile('--full')).toMatchObject({
+    code: 1,
+    unexplained_count: 0,
+    wrong_figures: [wrong],
+  })
+  const { stdout } = await leadwire('reconcile', '--full', '--account', String(account.id))
+  expect(stdout).toMatch(/^account +checked_leads +checked_days +differing_leads +differing_days$/m)
+})
+
 test('a lost lead is listed by its number', async () => {
   const account = await newAccount()
   await account.createSettled()

@@ -1,28 +1,14 @@
 import type { ReconcileCursor } from '@leadwire/contracts'
-import { ServiceError, untilSuccess } from '@leadwire/service-kit'
 import type { Command } from 'commander'
 import type { Connection } from '../connection'
 import { type Output, render } from '../output'
-import { addAction, parseId, requireAccount } from './run'
-
-/**
- * How long a call is retried while a service is unavailable: long enough for a rolling restart. A check of
- * all events of ten million leads takes hours, and must not end because of a restart.
- */
-const UNAVAILABLE_LIMIT_MS = 30_000
+import { checkFigures, differs } from './figures'
+import { addAction, parseId, requireAccount, retryWhileUnavailable } from './run'
 
 interface Options {
   account?: number
   full: boolean
   json: boolean
-}
-
-const retryWhileUnavailable = <T>(call: () => Promise<T>): Promise<T> => {
-  const until = Date.now() + UNAVAILABLE_LIMIT_MS
-  const onFailure = (error: unknown) => {
-    if (!(error instanceof ServiceError && error.code === 'unavailable') || Date.now() > until) throw error
-  }
-  return untilSuccess(call, { signal: new AbortController().signal, pauseMs: 250, onFailure })
 }
 
 /** Checks batch after batch to the end. Resolves to the sums of the counts. */
@@ -52,18 +38,21 @@ export const addReconcile = (program: Command): void => {
         'check that every lead has its event and every event its deliveries; exits with 1 if there are problems',
       )
       .option('--account <id>', 'check only this account', parseId)
-      .option('--full', 'check all leads and events, not only those since the last check', false),
+      .option('--full', 'check all leads, events and figures, not only leads since the last check', false),
     async (connection, options) => {
       if (options.account !== undefined) await requireAccount(connection, options.account)
       const sums = await reconcileAll(connection, options)
       const { unexplainedCount, unexplained } = await connection.reconciliation.retrieveReconciliation({
         accountId: options.account,
       })
-      if (unexplainedCount > 0) process.exitCode = 1
+      const figures = options.full ? await checkFigures(connection, options.account) : []
+      const wrongFigures = figures.filter(differs)
+      if (unexplainedCount > 0 || wrongFigures.length > 0) process.exitCode = 1
       const violations = unexplained.map(renderRecord)
       const result: Output = { ...renderRecord(sums), unexplained_count: unexplainedCount }
-      if (options.json) return { ...result, unexplained: violations }
-      const list = violations.length > 0 ? `\n\n${render(violations, options)}` : ''
+      if (options.json) return { ...result, unexplained: violations, wrong_figures: wrongFigures }
+      const tables = [violations, wrongFigures].filter(({ length }) => length > 0)
+      const list = tables.map((table) => `\n\n${render(table, options)}`).join('')
       const leads = options.full
         ? result['leads']
         : `${result['leads']} since the last check (--full checks all)`

@@ -1,6 +1,6 @@
 import { LeadwireProblem } from '@leadwire/client'
 import type { Account } from '@leadwire/contracts'
-import { ServiceError } from '@leadwire/service-kit'
+import { ServiceError, untilSuccess } from '@leadwire/service-kit'
 import { type Command, InvalidArgumentError } from 'commander'
 import { type Connection, connect, findTargets } from '../connection'
 import { type Output, printableLines, render } from '../output'
@@ -41,6 +41,21 @@ export const addAction = <Options extends object>(
  */
 export const requireAccount = async ({ accounts }: Connection, accountId: number): Promise<Account> =>
   (await accounts.retrieveAccount({ accountId })).account!
+
+/**
+ * How long a call is retried while a service is unavailable: long enough for a rolling restart. A check of
+ * all events of ten million leads takes hours, and must not end because of a restart.
+ */
+const UNAVAILABLE_LIMIT_MS = 30_000
+
+/** Calls a service again while it is unavailable, for at most 30 seconds. */
+export const retryWhileUnavailable = <T>(call: () => Promise<T>): Promise<T> => {
+  const until = Date.now() + UNAVAILABLE_LIMIT_MS
+  const onFailure = (error: unknown) => {
+    if (!(error instanceof ServiceError && error.code === 'unavailable') || Date.now() > until) throw error
+  }
+  return untilSuccess(call, { signal: new AbortController().signal, pauseMs: 250, onFailure })
+}
 
 interface ListPage<Item> {
   items: Item[]
