@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import { downloadFailedRows, type FailedRow, type Import } from '../imports'
 import { Action } from '../parts/action'
@@ -155,6 +155,9 @@ export const FailedRows = ({ shown, rows, corrections, onEdited, mayCorrect }: F
     navigate(`/imports/${id}`)
   }
   const { onSubmit, failure, isBusy } = useForm(send, [])
+  const form = useRef<HTMLFormElement>(null)
+  // The user came to correct the rows, and can start to type at once.
+  useEffect(() => form.current!.querySelector<HTMLElement>('input[aria-invalid]')?.focus(), [])
   return (
     <>
       <div class="heading">
@@ -173,7 +176,7 @@ export const FailedRows = ({ shown, rows, corrections, onEdited, mayCorrect }: F
           ? 'Correct the values and import the corrected rows, or download the rows with the reasons, correct them and import the file. Row 1 is the first row below the header.'
           : 'The download has the rows with the reasons. Row 1 is the first row below the header.'}
       </p>
-      <form class="part" aria-busy={isBusy} onSubmit={onSubmit}>
+      <form ref={form} class="part" aria-busy={isBusy} onSubmit={onSubmit}>
         <ol class="failed-rows">
           {rows.map((row) => (
             <Row

@@ -18,6 +18,8 @@ describeConsole('imports in the console', joinStage, (world) => {
     await heading(`Import ${id} Finished`).waitFor()
     await main().getByText('leads of June.csv', { exact: true }).waitFor()
     expect(await button('Import 1 corrected row').count()).toBe(0)
+    // The first invalid field has the focus, so that the user can type at once.
+    expect(await world.page.evaluate('document.activeElement.name')).toBe('row-1-Customer E-Mail')
     await failedRow(1).getByLabel('Customer E-Mail', { exact: true }).fill('ada@example.com')
     await button('Import 1 corrected row').waitFor()
     await failedRow(2).getByLabel('postcode', { exact: true }).fill('M1 1AE')
