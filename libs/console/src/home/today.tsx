@@ -39,12 +39,13 @@ const compareShare = (share: Share, before: Share, days: number): string => {
   return `${whole}, ${formatDifference(points)} ${unit} on the ${days} days before`
 }
 
-const NO_COMPARISON = 'Now; no earlier number to compare with'
+const linkDue = (due: 'today' | 'overdue', text: string, mayReadLeads: boolean): ComponentChildren =>
+  mayReadLeads ? <Link href={`/leads?due=${due}`}>{text}</Link> : text
 
 interface TileProps<Data> {
   name: string
   part: Part<Data>
-  render: (data: Data) => { value: ComponentChildren; note: string }
+  render: (data: Data) => { value: ComponentChildren; note: ComponentChildren }
 }
 
 const Tile = <Data,>({ name, part, render }: TileProps<Data>) => {
@@ -60,7 +61,7 @@ const Tile = <Data,>({ name, part, render }: TileProps<Data>) => {
   )
 }
 
-/** The numbers of today, each with the number it compares with, or with the reason why there is none. */
+/** The numbers of today. Each has a note: an earlier number to compare with, or a definition. */
 export const Today = ({ home: { now, days, leads, sales, sources, due, endpoints } }: { home: Home }) => (
   <dl class="tiles today">
     {leads && (
@@ -78,7 +79,7 @@ export const Today = ({ home: { now, days, leads, sales, sources, due, endpoints
           part={leads}
           render={({ open }) => ({
             value: <Link href="/leads?status=open">{formatLimited(open)}</Link>,
-            note: NO_COMPARISON,
+            note: 'All leads with the status Open',
           })}
         />
       </>
@@ -108,11 +109,15 @@ export const Today = ({ home: { now, days, leads, sales, sources, due, endpoints
         name="Due today"
         part={due}
         render={({ today, overdue }) => ({
-          value: formatLimited(today),
+          value: linkDue('today', formatLimited(today), leads !== undefined),
           note:
             overdue.count === 0
               ? 'Nothing is overdue'
-              : `${formatLimited(overdue)} overdue, including earlier days`,
+              : linkDue(
+                  'overdue',
+                  `${formatLimited(overdue)} overdue, including earlier days`,
+                  leads !== undefined,
+                ),
         })}
       />
     )}
@@ -122,7 +127,7 @@ export const Today = ({ home: { now, days, leads, sales, sources, due, endpoints
         part={endpoints}
         render={({ failing, all }) => ({
           value: <Link href="/endpoints">{`${formatNumber(failing)} of ${formatNumber(all)}`}</Link>,
-          note: NO_COMPARISON,
+          note: 'By the latest hour with attempts',
         })}
       />
     )}

@@ -39,7 +39,7 @@ describeConsole('the home page of the console', joinStage, (world) => {
     await heading('Home').waitFor()
     expect(await tile('New today').innerText()).toMatch(/0\s+As many as yesterday by/)
     expect(await tile('Share sold').innerText()).toMatch(/–\s+No leads in 30 days/)
-    expect(await tile('Open').innerText()).toMatch(/no earlier number to compare with/)
+    expect(await tile('Open').innerText()).toMatch(/All leads with the status Open/)
     await main().getByText('No leads were created in the last 30 days.').waitFor()
     await main().getByText('Nothing is due.').waitFor()
     await world.inspect('home-empty')
@@ -110,11 +110,16 @@ describeConsole('the home page of the console', joinStage, (world) => {
       expect.objectContaining({ id: callback.id, done_at: expect.any(String) }),
     )
 
+    expect(await tile('Due today').innerText()).toMatch(/Due today\s+0\s/)
     await item('Appointment').getByRole('button', { name: 'Move' }).click()
     await dialog().getByLabel('Date and time in the United Kingdom').fill('2091-01-02T10:15')
     await yes('Save')
     await said('The appointment with Ada Lovelace was moved.').waitFor()
     await item('2 Jan 2091, 10:15').waitFor()
+
+    await tile('Due today').getByRole('link', { name: '1 overdue, including earlier days' }).click()
+    await row('Roof').waitFor()
+    expect(world.page.url()).toMatch(/\/console\/leads\?due=overdue$/)
   })
 
   test('a token sees the parts that its scopes allow', async () => {
