@@ -20,9 +20,12 @@ export interface AssignedUser {
   email: string | null
 }
 
-/** Describes the assigned user of a lead. null: no user is assigned. */
-export const describeAssigned = (user: AssignedUser | null): string =>
-  user === null ? 'none' : (user.email ?? `User ${user.id} (removed)`)
+/** Describes the assigned user of a lead. Uses the e-mail address if the user is not in `users`. */
+export const describeAssigned = (user: AssignedUser | null, users: User[] | undefined): string => {
+  if (user === null) return 'none'
+  const known = users?.find(({ id }) => id === user.id)
+  return known?.name || user.email || `User ${user.id} (removed)`
+}
 
 /** Returns the first page of users, or the page after a cursor. */
 export const listUserPage = (

@@ -65,7 +65,7 @@ describeConsole('the console', start, (world) => {
     await label('Notify the owner by e-mail').check()
     await button('Save').click()
     const changes = main().getByRole('listitem').filter({ hasText: 'Lead changed' })
-    for (const change of ['Status: Open → Sold', 'Value: £0 → £4,500', 'Owner: none → sam@example.com'])
+    for (const change of ['Status: Open → Sold', 'Value: £0 → £4,500', 'Owner: none → Sam Bay'])
       await changes.getByText(change).waitFor()
     expect(await get(`/leads/${reference}`)).toMatchObject({ status: 'sold', value: 4500 })
     await world.inspect('lead')

@@ -27,10 +27,12 @@ const LABELS: Partial<Record<Change['field'], Label>> = {
   email: { name: 'E-mail', describeValue: String },
   status: { name: 'Status', describeValue: (value) => STATUS_LABELS[value as Status] },
   value: { name: 'Value', describeValue: (value) => formatPounds(value as number) },
-  user: { name: 'Owner', describeValue: (value) => describeAssigned(value as AssignedUser | null) },
+  user: {
+    name: 'Owner',
+    describeValue: (value, users) => describeAssigned(value as AssignedUser | null, users),
+  },
   appointment: labelEntry('Appointment'),
   callback: labelEntry('Callback'),
-  duplicate_of: { name: 'Duplicate of', describeValue: (value) => (value as string | null) ?? 'none' },
 }
 
 const findLabel = (field: Change['field']): Label => {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api } from '../api'
 import { nameLead } from '../leads'
@@ -6,7 +6,8 @@ import { Action } from '../parts/action'
 import { showNotice } from '../parts/notices'
 import { Ago } from '../parts/time'
 import { CompareLeads } from './compare-leads'
-import { type ManagedLead, retrieveLead, type Suspect } from './load-lead'
+import type { ManagedLead, Suspect } from './load-lead'
+import { useOtherLead } from './other-lead'
 import type { LeadPage } from './use-lead'
 
 /** How many suspects are compared before the user asks for all of them. */
@@ -16,20 +17,6 @@ const REASONS: Record<Suspect['reasons'][number], string> = {
   email: 'e-mail',
   phone: 'telephone',
   name_postcode: 'name and postcode',
-}
-
-const useOtherLead = (reference: string): ManagedLead | undefined => {
-  const [lead, setLead] = useState<ManagedLead>()
-  useEffect(() => {
-    const controller = new AbortController()
-    // If the request fails, the reference remains as the name.
-    retrieveLead(reference, controller.signal).then(
-      (state) => setLead(state.lead),
-      () => undefined,
-    )
-    return () => controller.abort()
-  }, [reference])
-  return lead
 }
 
 const LeadLink = ({ reference, lead }: { reference: string; lead: ManagedLead | undefined }) => (

@@ -9,6 +9,7 @@ import { formatBytes, formatUkInstant } from '../parts/format'
 import { saveFile } from '../parts/save-file'
 import { nameActor } from '../users'
 import { describeChange } from './describe-change'
+import { DuplicateChange } from './duplicate-change'
 import { nameUser } from './lead-values'
 import type { Attachment, HistoryEntry, ListName, Rows, Scheduled } from './load-lead'
 import { NoteEntry } from './note-entry'
@@ -76,7 +77,13 @@ const RENDERERS: { [Name in ListName]: Render<Rows[Name]> } = {
     content: changes.length > 0 && (
       <ul>
         {changes.map((change) => (
-          <li key={change.field}>{describeChange(change, shown.users)}</li>
+          <li key={change.field}>
+            {change.field === 'duplicate_of' ? (
+              <DuplicateChange {...change} />
+            ) : (
+              describeChange(change, shown.users)
+            )}
+          </li>
         ))}
       </ul>
     ),
