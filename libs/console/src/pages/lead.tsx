@@ -30,7 +30,7 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
   const actions = (
     <>
       {scopes.has('manage:read') && <Action label="Export" quiet run={() => exportLead(reference)} />}
-      {scopes.has('manage') && !isErased(lead) && <EraseLead lead={lead} refresh={refresh} />}
+      {scopes.has('manage') && !isErased(lead) && <EraseLead page={page} />}
     </>
   )
   const tabs = [
@@ -40,7 +40,7 @@ export const Lead = ({ id: reference, scopes }: PageProps) => {
   return (
     <>
       <LeadTitle lead={lead} actions={actions} />
-      {shown.erasure && <Receipt erasure={shown.erasure} />}
+      {shown.erasure && <Receipt erasure={shown.erasure} endpoints={shown.endpoints} />}
       <ReadOnly page={page} />
       {!isErased(lead) && <LeadFields page={page} />}
       <div class="lead">

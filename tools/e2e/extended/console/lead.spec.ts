@@ -111,7 +111,7 @@ describeConsole('a lead in the console', start, (world) => {
       await label('Owner').selectOption('Sam Bay')
       await label('Notify the owner by e-mail').check()
       await button('Save').click()
-      await item('Owner: none → sam@example.com').first().waitFor()
+      await item('Owner: none → Sam Bay').first().waitFor()
       await main().getByText('Sam Bay', { exact: true }).filter({ visible: true }).waitFor()
       await eventually(async () =>
         expect(await list(`/manage/notifications?lead_reference=${reference}`)).toHaveLength(1),
@@ -119,7 +119,7 @@ describeConsole('a lead in the console', start, (world) => {
       await edit('owner')
       await label('Owner').selectOption('Unassigned')
       await button('Save').click()
-      await item('Owner: sam@example.com → none').first().waitFor()
+      await item('Owner: Sam Bay → none').first().waitFor()
       expect(await get(`/manage/leads/${reference}`)).toMatchObject({ user: null })
     })
   })
@@ -370,6 +370,9 @@ describeConsole('a lead in the console', start, (world) => {
       await main().getByText('Duplicate of Porch').waitFor()
       expect(await stored()).toMatchObject({ status: 'duplicate', duplicate_of: first })
       await item('Status: Open → Duplicate').first().waitFor()
+      const entry = item('Duplicate of: none → Ada Lovelace: Porch').first()
+      const original = entry.getByRole('link', { name: 'Ada Lovelace: Porch', exact: true })
+      expect(await original.getAttribute('href')).toBe(`/console/leads/${first}`)
       await world.inspect('lead-that-is-a-duplicate')
       await button('Not a duplicate').click()
       await heading('Bay window Open').waitFor()
@@ -447,9 +450,13 @@ describeConsole('a lead in the console', start, (world) => {
   })
 
   test('a lead is erased after a confirmation, and its receipt is shown', async () => {
+    await world.tenant.listen({ description: 'CRM', events: ['lead.erased'] })
+    await world.tenant.createLead()
     const { reference } = await world.tenant.createLead({ name: 'W'.repeat(255) })
+    await eventually(async () => expect(await list(`/manage/leads/${reference}/duplicates`)).toHaveLength(1))
     await open(`/leads/${reference}`)
     await button('Erase').click()
+    await dialog().getByText('1 other lead seems to be about the same person.').waitFor()
     const widths = await dialog().evaluate((one) => [
       (one as unknown as { scrollWidth: number }).scrollWidth,
       (one as unknown as { clientWidth: number }).clientWidth,
@@ -467,7 +474,11 @@ describeConsole('a lead in the console', start, (world) => {
     await main().getByText('The personal data of this lead was erased').waitFor()
     expect(await button('Add note').count()).toBe(0)
     expect(await get(`/manage/leads/${reference}/erasure`)).toMatchObject({ status: 'done' })
+    await main().getByText('CRM: Delivered').waitFor()
     await world.inspect('erased')
+    const { name, text } = await download('Download receipt')
+    expect(name).toBe(`erasure-${reference}.json`)
+    expect(JSON.parse(text)).toMatchObject({ lead_reference: reference, status: 'done' })
   })
 
   test('a user who may only read sees why nothing can be changed', async () => {
