@@ -22,7 +22,8 @@ export { LeadwireProblem as Problem, type Scope }
 // `../..` is the API. A variable holds `import.meta.url`, because Vite would treat a literal
 // `new URL(…, import.meta.url)` as an asset.
 const here = import.meta.url
-const root = new URL('../..', here)
+/** The base URL of the API. */
+export const root = new URL('../..', here)
 
 /** The path of the console, which the router prepends to its routes. */
 export const consolePath = new URL('..', here).pathname.replace(/\/$/, '')

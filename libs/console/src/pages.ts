@@ -9,6 +9,7 @@ import { Endpoint } from './pages/endpoint'
 import { EditEndpoint, NewEndpoint } from './pages/endpoint-form'
 import { Endpoints } from './pages/endpoints'
 import { Exports } from './pages/exports'
+import { Forms } from './pages/forms'
 import { Home } from './pages/home'
 import { Import } from './pages/import'
 import { Imports } from './pages/imports'
@@ -80,6 +81,12 @@ export const PAGES: Page[] = [
   { path: '/imports/:id', scopes: ['manage:read'], component: Import },
   { path: '/exports', scopes: ['manage:read'], nav: { group: 'Sales', name: 'Exports' }, component: Exports },
   { path: '/users', scopes: ['manage:read'], nav: { group: 'Settings', name: 'Users' }, component: Users },
+  {
+    path: '/forms',
+    scopes: ['manage:read'],
+    nav: { group: 'Settings', name: 'Website forms' },
+    component: Forms,
+  },
   { path: '/tokens', scopes: ['manage:read'], nav: { group: 'Settings', name: 'Tokens' }, component: Tokens },
   {
     path: '/notifications',
