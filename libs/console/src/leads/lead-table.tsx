@@ -5,7 +5,7 @@ import type { Column } from '../parts/table'
 import { Ago } from '../parts/time'
 import { describeLead, type ManagedLead, nameCustomer } from './managed-leads'
 import { NextAction, Telephone } from './next-action'
-import type { Selection } from './use-selection'
+import { isSelectable, type Selection } from './use-selection'
 
 interface LeadTableProps {
   leads: ManagedLead[]
@@ -60,12 +60,14 @@ const Row = ({ lead, marked, mark, selection }: { lead: ManagedLead } & Omit<Lea
     <tr role="row" class={marked === reference ? 'marked' : undefined} onFocusIn={() => mark(reference)}>
       {selection && (
         <td role="cell" class="pick">
-          <input
-            type="checkbox"
-            aria-label={`Select ${describeLead(lead)}`}
-            checked={selection.has(reference)}
-            onChange={() => selection.toggle(lead)}
-          />
+          {isSelectable(lead) && (
+            <input
+              type="checkbox"
+              aria-label={`Select ${describeLead(lead)}`}
+              checked={selection.has(reference)}
+              onChange={() => selection.toggle(lead)}
+            />
+          )}
         </td>
       )}
       <th scope="row" role="rowheader">
@@ -91,7 +93,10 @@ export const LeadTable = ({ leads, marked, mark, selection }: LeadTableProps) =>
             <input
               type="checkbox"
               aria-label="Select all leads of this page"
-              checked={leads.every(({ reference }) => selection.has(reference))}
+              checked={
+                leads.some(isSelectable) &&
+                leads.filter(isSelectable).every(({ reference }) => selection.has(reference))
+              }
               onChange={() => selection.toggleAll(leads)}
             />
           </th>

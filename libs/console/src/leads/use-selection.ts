@@ -1,15 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
+import { isErased } from '../leads'
 import { describeLead, type ManagedLead } from './managed-leads'
 
 /** The maximum number of leads of a change in bulk. */
 export const MAX_SELECTED = 100
+
+/** Returns whether a lead can be changed in bulk. An erased lead can't be changed. */
+export const isSelectable = (lead: ManagedLead): boolean => !isErased(lead)
 
 export interface Selection {
   /** The descriptions of the selected leads, by reference. */
   selected: ReadonlyMap<string, string>
   has: (reference: string) => boolean
   toggle: (lead: ManagedLead) => void
-  /** Selects all of the leads. Deselects them if all are selected. */
+  /** Selects all of the leads that can be changed. Deselects them if all are selected. */
   toggleAll: (leads: ManagedLead[]) => void
   /** Keeps only these leads selected. */
   keepOnly: (references: string[]) => void
@@ -24,7 +28,7 @@ export const useSelection = (filters: string): Selection => {
       const next = new Map(before)
       for (const lead of leads) {
         if (!isSelected) next.delete(lead.reference)
-        else if (next.size < MAX_SELECTED) next.set(lead.reference, describeLead(lead))
+        else if (next.size < MAX_SELECTED && isSelectable(lead)) next.set(lead.reference, describeLead(lead))
       }
       return next
     })
@@ -33,7 +37,7 @@ export const useSelection = (filters: string): Selection => {
     selected,
     has,
     toggle: (lead) => change([lead], !has(lead.reference)),
-    toggleAll: (leads) => change(leads, !leads.every(({ reference }) => has(reference))),
+    toggleAll: (leads) => change(leads, !leads.filter(isSelectable).every(({ reference }) => has(reference))),
     keepOnly: (references) =>
       setSelected((before) => new Map([...before].filter(([reference]) => references.includes(reference)))),
   }

@@ -113,6 +113,12 @@ describeConsole('leads as a work queue in the console', joinStage, (world) => {
     await row('Porch').waitFor()
     await main().getByRole('checkbox', { name: 'Select all leads of this page' }).check()
     await main().getByText('3 leads selected').waitFor()
+    await world.page.setViewportSize({ width: 1280, height: 300 })
+    await pick('Ada Lovelace, Door').scrollIntoViewIfNeeded()
+    await world.page.evaluate('scrollTo(0, document.body.scrollHeight)')
+    const bar = await main().getByRole('region', { name: 'Change the selected leads' }).boundingBox()
+    expect(bar!.y).toBeGreaterThanOrEqual(0)
+    await world.page.setViewportSize({ width: 1280, height: 800 })
     await pick('Ada Lovelace, Porch').uncheck()
     await main().getByText('2 leads selected').waitFor()
     await world.inspect('queue-with-a-selection')
@@ -130,6 +136,9 @@ describeConsole('leads as a work queue in the console', joinStage, (world) => {
     await button('Dismiss').click()
     await button('Clear selection').click()
     await button('Apply').waitFor({ state: 'detached' })
+    await row('Erased lead').waitFor()
+    await main().getByRole('checkbox', { name: 'Select all leads of this page' }).check()
+    await main().getByText('2 leads selected').waitFor()
   })
 
   test('J and K move, X selects and Enter opens, but not while the user types, and Back returns to the place', async () => {
