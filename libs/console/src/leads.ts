@@ -62,20 +62,20 @@ export const formatPence = (pence: number): string => pounds.format(pence / 100)
 
 /**
  * Returns the filters of leads. If the user cannot list the users, `users` is undefined, and the filter for
- * the assigned user is a text field for the user's ID.
+ * the owner is a text field for the user's ID.
  */
 export const leadFilters = (users: User[] | undefined): Filter[] => [
   { name: 'q', label: 'Name, e-mail, phone or postcode' },
   { name: 'status', label: 'Status', options: Object.entries(STATUS_LABELS) },
   {
     name: 'assigned_to',
-    label: users ? 'Assigned user' : 'ID of the assigned user',
+    label: users ? 'Owner' : 'ID of the owner',
     options: users?.map(({ id, name }) => [String(id), name]),
   },
   { name: 'postcode', label: 'Postcode, or its start', isRare: true },
   {
     name: 'referrer',
-    label: 'Referrer',
+    label: 'Source',
     options: REFERRER_OPTIONS,
     isRare: true,
   },

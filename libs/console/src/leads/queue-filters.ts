@@ -43,7 +43,7 @@ export const queueFilters = (users: User[] | undefined): Filter[] => {
     status!,
     createOwnerFilter(users),
     DUE,
-    { ...source, label: 'Source', isRare: false },
+    { ...source, isRare: false },
     ...others.filter((filter) => filter !== source),
     ORDER,
   ]

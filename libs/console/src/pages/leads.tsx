@@ -24,11 +24,28 @@ import { useQuery } from '../parts/pager'
 const LIST_MS = 10_000
 const BOARD_MS = 30_000
 
-/** Returns the path of the exports with these filters. Exports cannot select due or unassigned leads. */
+const isOwnerId = (owner: string | null): boolean => owner !== null && /^\d+$/.test(owner)
+
+/** Returns the names of the filters in use that exports do not have: due and unassigned leads. */
+const listUnexportedFilters = (query: URLSearchParams): string[] => {
+  const owner = query.get('user_id')
+  return [...(owner && !isOwnerId(owner) ? ['Owner'] : []), ...(query.get('due') ? ['Due'] : [])]
+}
+
+/** Returns the label of the link to the exports. Says if the file will have more leads than the list. */
+const labelExport = (query: URLSearchParams): string => {
+  const [first, ...others] = listUnexportedFilters(query)
+  if (first === undefined) return 'Export these'
+  return others.length > 0
+    ? `Export without the filters ${[first, ...others].join(' and ')}`
+    : `Export without the filter ${first}`
+}
+
+/** Returns the path of the exports with these filters. */
 const renderExportPath = (query: URLSearchParams): string => {
   const exported = new URLSearchParams(query)
   const owner = exported.get('user_id')
-  if (owner && /^\d+$/.test(owner)) exported.set('assigned_to', owner)
+  if (isOwnerId(owner)) exported.set('assigned_to', owner!)
   for (const name of ['cursor', 'page', 'sort', 'layout', 'user_id', 'due']) exported.delete(name)
   return `/exports?${exported}`
 }
@@ -40,7 +57,7 @@ const QueueTitle = ({ query, scopes }: { query: URLSearchParams; scopes: Set<Sco
       <>
         {scopes.has('manage:read') && (
           <Link class="button quiet" href={renderExportPath(query)}>
-            Export these
+            {labelExport(query)}
           </Link>
         )}
         {scopes.has('leads') && (
@@ -122,8 +139,12 @@ const ShownQueue = ({ queue, query, scopes, refresh, refreshViews }: ShownProps)
         <p class="faint">{page && describeRange(page)}</p>
         <LayoutSwitch />
       </div>
-      {chosen && page && <BulkBar selection={chosen} users={users} refresh={refresh} />}
-      {page && <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} />}
+      {page && (
+        <div class="queue-list">
+          {chosen && <BulkBar selection={chosen} users={users} refresh={refresh} />}
+          <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} />
+        </div>
+      )}
       {columns && <LeadBoard columns={columns} canMove={canChange} refresh={refresh} />}
       {page && page.data.length > 0 && (
         <p class="faint key-help">
