@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import { api, readData, type Schemas } from '../api'
 import { useLive } from '../parts/live'
@@ -5,7 +6,7 @@ import { Empty, Failure, Loading, Title } from '../parts/page'
 import { Pager, useQuery } from '../parts/pager'
 import { type Column, Table } from '../parts/table'
 import { Exactly } from '../parts/time'
-import { nameActor } from '../users'
+import { listUsers, nameActor, type User } from '../users'
 
 type Entry = Schemas['AuditEntry']
 
@@ -25,12 +26,12 @@ const PAGES: Record<string, string> = {
   import: 'imports',
 }
 
-const renderTarget = ({ target: { type, id }, action }: Entry) =>
-  PAGES[type] && !action.endsWith('.deleted') ? (
-    <Link href={`/${PAGES[type]}/${id}`}>{`#${id}`}</Link>
-  ) : (
-    `#${id}`
-  )
+const renderTarget = ({ target: { type, id }, action }: Entry, users: User[]) => {
+  const user = type === 'user' && users.find((one) => String(one.id) === String(id))
+  if (user) return <span class="wrap">{user.name || user.email}</span>
+  if (!PAGES[type] || action.endsWith('.deleted')) return `#${id}`
+  return <Link href={`/${PAGES[type]}/${id}`}>{`#${id}`}</Link>
+}
 
 const formatValue = (value: unknown): string => {
   if (value === null) return 'nothing'
@@ -60,9 +61,9 @@ const Changes = ({ changes }: Entry) => {
   )
 }
 
-const COLUMNS: Column<Entry>[] = [
+const makeColumns = (users: User[]): Column<Entry>[] => [
   { name: 'Action', cell: ({ action }) => labelAction(action) },
-  { name: 'ID', cell: renderTarget },
+  { name: 'Record', cell: (entry) => renderTarget(entry, users) },
   { name: 'Changes', cell: Changes },
   { name: 'By', cell: ({ actor }) => <span class="wrap">{actor ? nameActor(actor) : 'An operator'}</span> },
   { name: 'When', cell: ({ at }) => <Exactly at={at} /> },
@@ -72,10 +73,14 @@ const COLUMNS: Column<Entry>[] = [
 export const Audit = () => {
   const [query] = useQuery()
   const cursor = query.get('cursor') ?? undefined
-  const { data, problem, refresh } = useLive(String(query), (signal) =>
-    readData(api().GET('/manage/audit', { params: { query: { cursor } }, signal })),
-  )
+  // Without the list of users, the records of users have only their numbers.
+  const [users] = useState(() => listUsers().catch((): User[] => []))
+  const { data, problem, refresh } = useLive(String(query), async (signal) => {
+    const page = await readData(api().GET('/manage/audit', { params: { query: { cursor } }, signal }))
+    return { page, users: await users }
+  })
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
+  const { page } = data
   return (
     <>
       <Title title="Audit log" />
@@ -83,17 +88,17 @@ export const Audit = () => {
         Exports, and changes of users, tokens, endpoints, images, imports and the account. The page of a lead
         shows the history of the lead.
       </p>
-      {data.data.length === 0 ? (
+      {page.data.length === 0 ? (
         <Empty>Nothing has been changed yet.</Empty>
       ) : (
         <Table
           caption="Changes of the account, newest first"
-          columns={COLUMNS}
-          rows={data.data}
+          columns={makeColumns(data.users)}
+          rows={page.data}
           getKey={({ id }) => id}
         />
       )}
-      <Pager next={data.next_cursor} />
+      <Pager next={page.next_cursor} />
     </>
   )
 }

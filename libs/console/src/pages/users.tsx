@@ -31,7 +31,11 @@ const renderRoleHelp = (user?: User) => (
     {ROLE_HELP.map(([role, text]) => (
       <span key={role} class="line">{`${role}: ${text}.`}</span>
     ))}
-    {user && <span class="line">A change of the role ends the sessions of the user.</span>}
+    <span class="line">
+      {user
+        ? 'A change of the role ends the sessions of the user.'
+        : 'A user with a role gets an invitation by e-mail.'}
+    </span>
   </>
 )
 
@@ -209,7 +213,9 @@ export const Users = ({ scopes }: PageProps) => {
   const create = async (fields: FormData) => {
     const body = readBody(fields)
     await api().POST('/manage/users', { body })
-    showNotice(body.role ? `Created. ${describeInvitation(body.email)}` : 'Created.')
+    showNotice(
+      `Created. ${body.role ? describeInvitation(body.email) : 'Without a role, no invitation is sent.'}`,
+    )
     await refresh()
   }
   return (
