@@ -1,10 +1,10 @@
 import { Link } from 'wouter-preact'
+import { AccountSettings } from '../account/account-settings'
+import { LeadRetention } from '../account/lead-retention'
 import { api, readData, type Schemas } from '../api'
 import { Badge } from '../parts/badge'
-import { Field, useForm } from '../parts/form'
 import { formatCount, formatNumber } from '../parts/format'
 import { useLive } from '../parts/live'
-import { showNotice } from '../parts/notices'
 import { Facts, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { type Column, Table } from '../parts/table'
 import { Ago, Exactly } from '../parts/time'
@@ -80,44 +80,23 @@ const Reconciled = ({ found, scopes }: { found: Reconciliation } & Pick<PageProp
   </>
 )
 
-const Contact = ({ email, refresh }: { email: string | null; refresh: () => Promise<void> }) => {
-  const save = async (fields: FormData) => {
-    await api().PATCH('/manage/account', { body: { contact_email: String(fields.get('contact_email')) } })
-    showNotice('Saved.')
-    await refresh()
-  }
-  const { onSubmit, errors, failure, isBusy } = useForm(save, ['contact_email'])
-  return (
-    <form class="card padded narrow" aria-busy={isBusy} noValidate onSubmit={onSubmit}>
-      <Field
-        name="contact_email"
-        label="E-mail of the contact"
-        errors={errors}
-        help="Notified when all attempts of an endpoint have failed for 24 hours. Leave empty for no notifications."
-      >
-        {(attributes) => <input type="email" defaultValue={email ?? ''} {...attributes} />}
-      </Field>
-      {failure}
-      <div class="actions">
-        <button type="submit">Save</button>
-      </div>
-    </form>
-  )
-}
+const describeDue = (minutes: number): string =>
+  minutes === 0 ? 'At their time' : `${formatCount(minutes, 'minute')} before their time`
 
 const load = async (signal: AbortSignal) => {
-  const [account, found] = await Promise.all([
+  const [account, found, retention] = await Promise.all([
     readData(api().GET('/manage/account', { signal })),
     readData(api().GET('/manage/reconciliation', { signal })),
+    readData(api().GET('/manage/lead-retention', { signal })),
   ])
-  return { account: account.data, found: found.data }
+  return { account: account.data, found: found.data, rule: retention.data }
 }
 
-/** /account: name, contact and reconciliation of the account. */
+/** /account: name, settings, erasure of old leads and reconciliation of the account. */
 export const Account = ({ scopes }: PageProps) => {
   const { data, problem, refresh } = useLive('account', load)
   if (!data) return problem ? <Failure problem={problem} again={refresh} /> : <Loading />
-  const { account, found } = data
+  const { account, found, rule } = data
   const mayManage = scopes.has('manage')
   return (
     <>
@@ -126,10 +105,13 @@ export const Account = ({ scopes }: PageProps) => {
         rows={[
           ['Name', account.name],
           ['E-mail of the contact', !mayManage && account.contact_email],
+          ['Appointments are due', !mayManage && describeDue(account.appointment_due_minutes)],
+          ['Callbacks are due', !mayManage && describeDue(account.callback_due_minutes)],
           ['Created', <Exactly at={account.created_at} />],
         ]}
       />
-      {mayManage && <Contact email={account.contact_email} refresh={refresh} />}
+      {mayManage && <AccountSettings account={account} refresh={refresh} />}
+      <LeadRetention rule={rule} mayManage={mayManage} refresh={refresh} />
       <Reconciled found={found} scopes={scopes} />
     </>
   )

@@ -1,7 +1,7 @@
 import { eventually } from '@leadwire/test-kit'
 import { describeConsole, findParts } from '../../support/console'
-import { COLUMNS } from '../../support/imports'
-import { startStage } from '../../support/stage'
+import { COLUMNS, createImports } from '../../support/imports'
+import { LEAD, startStage } from '../../support/stage'
 
 const USER = { name: 'Sam Bay', email: 'sam@example.com' }
 
@@ -11,7 +11,7 @@ const INVALID = /422 \(Unprocessable/
 const start = () => startStage({ env: { RECONCILE_INTERVAL: '1s' } })
 describeConsole('leads and the account in the console', start, (world) => {
   const { heading, open } = world
-  const { main, button, link, label, row, said, yes, download } = findParts(world)
+  const { main, dialog, button, link, label, row, said, yes, download } = findParts(world)
   const get = <T = Record<string, unknown>>(path: string) => world.tenant.send<T>('GET', path)
   const list = <T = Record<string, unknown>>(path: string) => get<T[]>(path)
   const newUser = (change = {}) =>
@@ -229,7 +229,7 @@ describeConsole('leads and the account in the console', start, (world) => {
     const created = row('User created')
     await created.first().waitFor()
     // The log hides the personal data of users.
-    expect(await created.first().innerText()).toMatch(/email: not shown\s*name: not shown/)
+    expect(await created.first().innerText()).toMatch(/Sam Bay\s*email: not shown\s*name: not shown/)
     await link('Older').click()
     await row('Endpoint updated').waitFor()
     expect(await row('Endpoint updated').innerText()).toMatch(/description: CRM/)
@@ -274,6 +274,11 @@ describeConsole('leads and the account in the console', start, (world) => {
     await button('Clear').waitFor({ state: 'detached' })
     const lines = (await download('Download NDJSON')).text.trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).name)).toEqual(['Door', 'Roof'])
+
+    await world.page.goto(`${world.stage.system.baseUrl}/console/leads?due=today&user_id=none&status=sold`)
+    await link('Export without the filters Owner and Due').click()
+    await heading('Exports').waitFor()
+    expect(await label('Status').inputValue()).toBe('sold')
   })
 
   test('the account shows its contact, and whether all webhooks are accounted for', async () => {
@@ -288,8 +293,46 @@ describeConsole('leads and the account in the console', start, (world) => {
     await button('Save').click()
     await said('Saved.').waitFor()
     expect(await get('/manage/account')).toMatchObject({ contact_email: 'it@example.com' })
+    await label('Appointments are due this many minutes before their time').fill('an hour')
+    await button('Save').click()
+    await main().getByText('The appointment due minutes must be an integer.').waitFor()
+    await label('Appointments are due this many minutes before their time').fill('90')
+    await label('Callbacks are due this many minutes before their time').fill('5')
+    await button('Save').click()
+    await said('Saved.').waitFor()
+    expect(await get('/manage/account')).toMatchObject({
+      contact_email: 'it@example.com',
+      appointment_due_minutes: 90,
+      callback_due_minutes: 5,
+    })
     await main().getByText('1 of 1 lead checked').waitFor()
     await main().getByText('All is well: the webhooks of every checked lead').waitFor()
     await world.inspect('account')
+  })
+
+  test('a rule that erases old leads is counted before it is switched on', async () => {
+    world.expected = [INVALID]
+    const old = { ...LEAD, created_at: '2020-01-01T00:00:00Z', status: 'lost' }
+    await createImports(world.tenant).run(`${JSON.stringify(old)}\n`, { type: 'application/x-ndjson' })
+    const readRule = () => get('/manage/lead-retention')
+    await open('/account')
+    await button('Make a rule').click()
+    await yes('Count the leads')
+    await dialog().getByText('The statuses must have at least 1 item.').waitFor()
+    await dialog().getByLabel('Lost').check()
+    await dialog().getByLabel('Spam').check()
+    await world.inspect('lead-retention-form')
+    await yes('Count the leads')
+    await main().getByText('No lead matches now.').waitFor()
+    await world.inspect('lead-retention-counted')
+    expect(await readRule()).toBeNull()
+    await button('Switch on').click()
+    await said('The rule is on.').waitFor()
+    await main().getByText('Leads with the status Lost or Spam that have not changed for 24 months').waitFor()
+    expect(await readRule()).toEqual({ statuses: ['lost', 'spam'], months: 24 })
+    await button('Switch off').click()
+    await yes('Switch off')
+    await said('The rule is off.').waitFor()
+    expect(await readRule()).toBeNull()
   })
 })
