@@ -122,7 +122,8 @@ export const Forms = ({ scopes }: PageProps) => {
       <Title title="Website forms" actions={scopes.has('manage') && <NewForm onCreated={show} />} />
       <p class="faint">
         A form on your website creates leads. A new form gives you the HTML for your page. To stop a form,{' '}
-        <Link href="/tokens">revoke its token</Link>.
+        <Link href="/tokens">revoke its token</Link>. The leads of a form are found by its hidden field{' '}
+        <code>{FORM_ATTRIBUTE}</code>.
       </p>
       {created && (
         <CreatedFormCard
