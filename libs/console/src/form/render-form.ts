@@ -1,6 +1,6 @@
 import { root } from '../api'
 
-/** A field that visitors do not see. Programs fill it in, and their forms become leads with the status Spam. */
+/** A field that visitors do not see. A form in which a program fills it in becomes a spam lead. */
 export const HONEYPOT = 'fax'
 
 /** The attribute with the name of the form, by which the leads of a form are found. */

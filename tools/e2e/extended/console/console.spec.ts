@@ -101,7 +101,7 @@ describeConsole('the console', startStage, (world) => {
     expect(await groups.allInnerTexts()).toEqual([
       expect.stringMatching(/^Sales\n.*Leads\nImports\nExports$/s),
       'Webhooks\nEndpoints\nDeliveries',
-      'Settings\nUsers\nTokens\nNotifications\nAudit log\nAccount',
+      'Settings\nUsers\nWebsite forms\nTokens\nNotifications\nAudit log\nAccount',
     ])
     expect(await groups.first().getAttribute('aria-labelledby')).toBeTruthy()
     const current = () => navigation().locator('[aria-current=page]').allInnerTexts()
