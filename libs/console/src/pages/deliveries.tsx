@@ -1,3 +1,4 @@
+import { Link } from 'wouter-preact'
 import { Problem, requireInvalid } from '../api'
 import { listDeliveries, REASONS, STATUS_LABELS } from '../deliveries'
 import { type Endpoint, EVENT_OPTIONS, listEndpoints, nameEndpoint } from '../endpoints'
@@ -46,9 +47,28 @@ const load = async (query: URLSearchParams, signal: AbortSignal) => {
   return page instanceof Problem ? { endpoints, errors: page.errors } : { endpoints, page }
 }
 
-const NoDelivery = ({ isFiltered, hasMore }: { isFiltered: boolean; hasMore: boolean }) => {
+interface NoDeliveryProps {
+  isFiltered: boolean
+  hasMore: boolean
+  /** Whether nothing can be sent, because the account has no endpoint. */
+  lacksEndpoint: boolean
+}
+
+const NoDelivery = ({ isFiltered, hasMore, lacksEndpoint }: NoDeliveryProps) => {
   if (hasMore) return <Empty>No match among the newest deliveries. Use Older to search further.</Empty>
-  return <Empty>{isFiltered ? 'No delivery matches.' : 'Nothing has been sent yet.'}</Empty>
+  if (isFiltered) return <Empty>No delivery matches. Change the filters, or clear them.</Empty>
+  return (
+    <Empty>
+      <p>Nothing has been sent yet.</p>
+      {lacksEndpoint ? (
+        <p>
+          Webhooks are sent to <Link href="/endpoints">endpoints</Link>. There are none yet.
+        </p>
+      ) : (
+        <p>The next event, such as a new lead, is sent to each endpoint and appears here.</p>
+      )}
+    </Empty>
+  )
 }
 
 /** /deliveries: the deliveries that match the filters, newest first. */
@@ -65,7 +85,11 @@ export const Deliveries = () => {
         (page.data.length > 0 ? (
           <DeliveriesTable deliveries={page.data} endpoints={endpoints} />
         ) : (
-          <NoDelivery isFiltered={query.size > 0} hasMore={Boolean(page.next_cursor)} />
+          <NoDelivery
+            isFiltered={query.size > 0}
+            hasMore={Boolean(page.next_cursor)}
+            lacksEndpoint={endpoints.length === 0}
+          />
         ))}
       <Pager next={page?.next_cursor} />
     </>

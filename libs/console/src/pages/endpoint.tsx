@@ -170,7 +170,10 @@ export const Endpoint = ({ id: text, scopes }: PageProps) => {
         <Link href={renderDeliveriesPath(id)}>All deliveries</Link>
       </div>
       {latest.length === 0 ? (
-        <Empty>Nothing has been sent to this endpoint yet.</Empty>
+        <Empty>
+          <p>Nothing has been sent to this endpoint yet.</p>
+          {mayManage && enabled && <p>Choose Send a test to check that the endpoint responds.</p>}
+        </Empty>
       ) : (
         <DeliveriesTable deliveries={latest} />
       )}

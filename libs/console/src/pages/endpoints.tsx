@@ -85,6 +85,7 @@ export const Endpoints = ({ scopes }: PageProps) => {
         <Empty>
           <p>There are no endpoints yet.</p>
           <p>An endpoint is the address of a program that receives each new lead.</p>
+          {scopes.has('webhooks') && <p>Choose New endpoint to add the first one.</p>}
         </Empty>
       ) : (
         <Table

@@ -25,9 +25,9 @@ const STATES: Record<Replayed['state'], { word: string; tone: Tone }> = {
 }
 
 const WHICH: [NonNullable<Request['state']>, string][] = [
-  ['undelivered', 'events that were never delivered'],
-  ['exhausted', 'events that failed (exhausted)'],
-  ['all', 'all events, including delivered ones'],
+  ['undelivered', 'Events that were never delivered'],
+  ['exhausted', 'Events that failed (exhausted)'],
+  ['all', 'All events, including delivered events'],
 ]
 
 const NAMES = ['state', 'from', 'to', 'after_sequence', 'until_sequence', 'types']

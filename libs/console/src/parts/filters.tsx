@@ -85,7 +85,9 @@ export const Filters = ({ filters, errors = {} }: FiltersProps) => {
       <form ref={form} class="card padded" onSubmit={submit}>
         <div class="fields">
           {filters.filter(({ isRare }) => !isRare).map(field)}
-          <button type="submit">Filter</button>
+          <button type="submit" class="quiet">
+            Filter
+          </button>
           {filters.some(({ name }) => query.get(name)) && (
             <button type="button" class="quiet" onClick={() => navigate(changed(none))}>
               Clear

@@ -59,7 +59,8 @@ const WayOn = ({ status, again = () => location.reload() }: { status: number; ag
       </button>
     )
   }
-  if (status === 403 && me.value) {
+  // Loading the page again cannot help here.
+  if ((status === 403 || status === 404) && me.value) {
     return (
       <Link class="button" href="/">
         Go to the start page

@@ -12,17 +12,17 @@ const HOUR_MS = 3_600_000
 
 // The values are hours. An empty value selects all stored deliveries.
 const SINCE: [value: string, text: string][] = [
-  ['', 'at any time (within the retention period)'],
-  ['1', 'in the last hour'],
-  ['6', 'in the last 6 hours'],
-  ['24', 'in the last 24 hours'],
-  ['168', 'in the last 7 days'],
+  ['', 'At any time'],
+  ['1', 'In the last hour'],
+  ['6', 'In the last 6 hours'],
+  ['24', 'In the last 24 hours'],
+  ['168', 'In the last 7 days'],
 ]
 
 const WHICH: [State, string][] = [
-  ['exhausted', 'failed (exhausted)'],
-  ['undelivered', 'failed or waiting for a retry'],
-  ['all', 'all, including delivered'],
+  ['exhausted', 'Failed (exhausted)'],
+  ['undelivered', 'Failed, or waiting for a retry'],
+  ['all', 'All, including delivered'],
 ]
 
 const formatCapped = (count: number, isCapped: boolean) =>
