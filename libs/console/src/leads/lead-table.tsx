@@ -61,12 +61,14 @@ const Row = ({ lead, marked, mark, selection }: { lead: ManagedLead } & Omit<Lea
       {selection && (
         <td role="cell" class="pick">
           {isSelectable(lead) && (
-            <input
-              type="checkbox"
-              aria-label={`Select ${describeLead(lead)}`}
-              checked={selection.has(reference)}
-              onChange={() => selection.toggle(lead)}
-            />
+            <label>
+              <input
+                type="checkbox"
+                aria-label={`Select ${describeLead(lead)}`}
+                checked={selection.has(reference)}
+                onChange={() => selection.toggle(lead)}
+              />
+            </label>
           )}
         </td>
       )}
@@ -90,15 +92,17 @@ export const LeadTable = ({ leads, marked, mark, selection }: LeadTableProps) =>
       <tr role="row">
         {selection && (
           <th scope="col" role="columnheader" class="pick">
-            <input
-              type="checkbox"
-              aria-label="Select all leads of this page"
-              checked={
-                leads.some(isSelectable) &&
-                leads.filter(isSelectable).every(({ reference }) => selection.has(reference))
-              }
-              onChange={() => selection.toggleAll(leads)}
-            />
+            <label>
+              <input
+                type="checkbox"
+                aria-label="Select all leads of this page"
+                checked={
+                  leads.some(isSelectable) &&
+                  leads.filter(isSelectable).every(({ reference }) => selection.has(reference))
+                }
+                onChange={() => selection.toggleAll(leads)}
+              />
+            </label>
           </th>
         )}
         <th scope="col" role="columnheader">

@@ -3,6 +3,7 @@ import { Problem, requireInvalid } from '../api'
 import { describeState, STATUS_LABELS } from '../deliveries'
 import { listNotifications, type Notification, SUBJECT_LABELS } from '../notifications'
 import { Badge } from '../parts/badge'
+import { Email } from '../parts/email'
 import { type Filter, Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, Title } from '../parts/page'
@@ -19,7 +20,7 @@ const COLUMNS: Column<Notification>[] = [
   { name: 'Notification', cell: ({ id }) => <Link href={`/notifications/${id}`}>{`#${id}`}</Link> },
   { name: 'Status', cell: (one) => <Badge {...describeState(one)} /> },
   { name: 'About', cell: ({ subject }) => SUBJECT_LABELS[subject] },
-  { name: 'To', cell: ({ user_email }) => <span class="wrap">{user_email}</span> },
+  { name: 'To', cell: ({ user_email }) => <Email address={user_email} /> },
   { name: 'Created', cell: ({ created_at }) => <Ago at={created_at} /> },
 ]
 
@@ -27,6 +28,16 @@ const load = async (query: URLSearchParams, signal: AbortSignal) => {
   const page = await listNotifications(Object.fromEntries(query), signal).catch(requireInvalid)
   return page instanceof Problem ? { errors: page.errors } : { page }
 }
+
+const NoNotification = ({ isFiltered }: { isFiltered: boolean }) =>
+  isFiltered ? (
+    <Empty>No notification matches. Change the filters, or clear them.</Empty>
+  ) : (
+    <Empty>
+      <p>There are no notifications yet.</p>
+      <p>E-mails to users about leads, appointments, callbacks and sign-ins appear here.</p>
+    </Empty>
+  )
 
 /** /notifications: e-mails to users and to the account's contact, newest first. */
 export const Notifications = () => {
@@ -47,7 +58,7 @@ export const Notifications = () => {
             getKey={({ id }) => id}
           />
         ) : (
-          <Empty>{query.size > 0 ? 'No notification matches.' : 'There are no notifications yet.'}</Empty>
+          <NoNotification isFiltered={query.size > 0} />
         ))}
       <Pager next={page?.next_cursor} />
     </>

@@ -2,6 +2,7 @@ import type { Role } from '@leadwire/contracts/roles'
 import { useState } from 'preact/hooks'
 import { api, readData } from '../api'
 import { Action } from '../parts/action'
+import { Email } from '../parts/email'
 import { Field, type FieldErrors, Options } from '../parts/form'
 import { useLive } from '../parts/live'
 import { showNotice } from '../parts/notices'
@@ -193,7 +194,7 @@ const RowActions = ({ user, refresh, onCalendar }: Rows & { user: User }) => {
 /** Without `rows` the table has no actions. */
 const makeColumns = (rows: Rows | false): Column<User>[] => [
   { name: 'Name', cell: ({ name }) => <span class="wrap">{name}</span> },
-  { name: 'E-mail', cell: ({ email }) => <span class="wrap">{email}</span> },
+  { name: 'E-mail', cell: ({ email }) => <Email address={email} /> },
   {
     name: 'Role',
     cell: ({ role }) => (role ? ROLE_LABELS[role] : <span class="none">{NO_ROLE}</span>),
@@ -241,7 +242,10 @@ export const Users = ({ scopes }: PageProps) => {
         />
       )}
       {data.data.length === 0 ? (
-        <Empty>There are no users yet. Leads, appointments and callbacks are assigned to users.</Empty>
+        <Empty>
+          <p>There are no users yet. Leads, appointments and callbacks are assigned to users.</p>
+          {mayManage && <p>Choose New user to add the first one.</p>}
+        </Empty>
       ) : (
         <Table
           caption="Users"

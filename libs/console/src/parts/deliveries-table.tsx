@@ -14,7 +14,7 @@ const StateWithNext = ({ delivery }: { delivery: Delivery }) => (
   <span>
     <DeliveryState delivery={delivery} />
     {delivery.status === 'pending' && delivery.attempt_count > 0 && delivery.next_attempt_at && (
-      <span class="faint">
+      <span class="faint line">
         {' '}
         next attempt <Ahead at={delivery.next_attempt_at} />
       </span>
