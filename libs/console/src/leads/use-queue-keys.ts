@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
+import { areSingleKeysOn } from '../parts/single-keys'
 import { renderLinkId } from './lead-table'
 import type { ManagedLead } from './managed-leads'
 import type { Selection } from './use-selection'
@@ -11,8 +12,12 @@ const isTyping = (target: EventTarget | null): boolean =>
 const isInteractive = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('a, button, input, summary') !== null
 
-/** Returns whether a key belongs to the page: not to a field, a dialog or the browser. */
+/**
+ * Returns whether a key belongs to the page: not to a field, a dialog or the browser. No key does if the user
+ * has switched single keys off.
+ */
 const isForPage = (event: KeyboardEvent): boolean =>
+  areSingleKeysOn.value &&
   !event.defaultPrevented &&
   !event.ctrlKey &&
   !event.metaKey &&

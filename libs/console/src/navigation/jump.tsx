@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { showProblem } from '../parts/notices'
+import { areSingleKeysOn } from '../parts/single-keys'
 
 interface DialogProps {
   onClose: () => void
@@ -38,10 +39,13 @@ const isJumpKey = ({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent) =
 const isSlashKey = ({ key, ctrlKey, metaKey, altKey }: KeyboardEvent) =>
   key === '/' && !ctrlKey && !metaKey && !altKey
 
-/** Ctrl+K opens the dialog. A slash moves to the search field of the page, or else opens the dialog. */
+/**
+ * Ctrl+K opens the dialog. A slash moves to the search field of the page, or else opens the dialog. The user
+ * can switch the slash off.
+ */
 const handleKey = (event: KeyboardEvent) => {
   const isJump = isJumpKey(event)
-  if (!isJump && (!isSlashKey(event) || isTyping(event))) return
+  if (!isJump && (!areSingleKeysOn.value || !isSlashKey(event) || isTyping(event))) return
   event.preventDefault()
   // Does not lead away from an open dialog, which may have input.
   if (document.querySelector('dialog:modal')) return

@@ -19,6 +19,7 @@ import { Filters } from '../parts/filters'
 import { useLive } from '../parts/live'
 import { Empty, Failure, Loading, type PageProps, Title } from '../parts/page'
 import { useQuery } from '../parts/pager'
+import { areSingleKeysOn } from '../parts/single-keys'
 
 // The list counts up to 10,000 leads, and the board makes a request for each column.
 const LIST_MS = 10_000
@@ -74,10 +75,27 @@ const QueueTitle = ({ query, scopes }: { query: URLSearchParams; scopes: Set<Sco
  * Shown instead of an empty page. The API reads at most 10,000 leads for a response, so later pages may have
  * matches.
  */
-const NoLead = ({ page, isFiltered }: { page: LeadPage; isFiltered: boolean }) => {
+const NoLead = ({ page, isFiltered, scopes }: Pick<ListProps, 'page' | 'isFiltered' | 'scopes'>) => {
   if (page.next_cursor) return <Empty>No lead matches so far. Use Search further to continue.</Empty>
   if (page.total) return <Empty>This page has no leads. Use Previous to go back.</Empty>
-  return <Empty>{isFiltered ? 'No lead matches.' : 'There are no leads yet.'}</Empty>
+  if (isFiltered) return <Empty>No lead matches. Change the filters, or clear them.</Empty>
+  return (
+    <Empty>
+      <p>There are no leads yet.</p>
+      {scopes.has('leads') && (
+        <p>
+          <Link href="/leads/new">Create a lead</Link>
+          {scopes.has('manage') && (
+            <>
+              , <Link href="/imports">import a file of leads</Link>, or{' '}
+              <Link href="/tokens">create a token</Link> for the form on your website
+            </>
+          )}
+          .
+        </p>
+      )}
+    </Empty>
+  )
 }
 
 interface ListProps {
@@ -85,12 +103,13 @@ interface ListProps {
   selection: Selection | undefined
   keys: ReturnType<typeof useQueueKeys>
   isFiltered: boolean
+  scopes: Set<Scope>
 }
 
-const List = ({ page, selection, keys, isFiltered }: ListProps) => (
+const List = ({ page, selection, keys, isFiltered, scopes }: ListProps) => (
   <>
     {page.data.length === 0 ? (
-      <NoLead page={page} isFiltered={isFiltered} />
+      <NoLead page={page} isFiltered={isFiltered} scopes={scopes} />
     ) : (
       <LeadTable leads={page.data} selection={selection} marked={keys.marked} mark={keys.mark} />
     )}
@@ -115,6 +134,25 @@ interface ShownProps {
   refresh: () => Promise<void>
   refreshViews: () => Promise<void>
 }
+
+const KeyHelp = ({ maySelect }: { maySelect: boolean }) => (
+  <p class="faint key-help">
+    {areSingleKeysOn.value ? (
+      <>
+        Keys: <kbd>J</kbd> next, <kbd>K</kbd> previous, <kbd>Enter</kbd> open
+        {maySelect && (
+          <>
+            , <kbd>X</kbd> select
+          </>
+        )}
+        .{' '}
+      </>
+    ) : (
+      'Single keys are not used as shortcuts. '
+    )}
+    <Link href="/me">Change</Link>
+  </p>
+)
 
 const ShownQueue = ({ queue, query, scopes, refresh, refreshViews }: ShownProps) => {
   const { users, views, page, columns, errors } = queue
@@ -142,20 +180,11 @@ const ShownQueue = ({ queue, query, scopes, refresh, refreshViews }: ShownProps)
       {page && (
         <div class="queue-list">
           {chosen && <BulkBar selection={chosen} users={users} refresh={refresh} />}
-          <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} />
+          <List page={page} selection={chosen} keys={keys} isFiltered={viewQuery !== ''} scopes={scopes} />
         </div>
       )}
       {columns && <LeadBoard columns={columns} canMove={canChange} refresh={refresh} />}
-      {page && page.data.length > 0 && (
-        <p class="faint key-help">
-          Keys: <kbd>J</kbd> next, <kbd>K</kbd> previous, <kbd>Enter</kbd> open
-          {chosen && (
-            <>
-              , <kbd>X</kbd> select
-            </>
-          )}
-        </p>
-      )}
+      {page && page.data.length > 0 && <KeyHelp maySelect={chosen !== undefined} />}
     </>
   )
 }

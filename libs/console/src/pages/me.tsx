@@ -4,6 +4,7 @@ import { Badge } from '../parts/badge'
 import { useLive } from '../parts/live'
 import { showNotice } from '../parts/notices'
 import { Facts, Failure, Loading, Title } from '../parts/page'
+import { SingleKeysSetting } from '../parts/single-keys'
 import { type Column, Table } from '../parts/table'
 import { Ago, Ahead, Exactly } from '../parts/time'
 import { me } from '../session'
@@ -63,11 +64,12 @@ const Sessions = ({ person: { name, email, role, account } }: { person: Person }
         rows={data.data}
         getKey={({ id }) => id}
       />
+      <SingleKeysSetting />
     </>
   )
 }
 
-/** /me: the signed-in user and the user's sessions. */
+/** /me: the signed-in user, the user's sessions, and the setting for the keyboard. */
 export const Me = () => {
   const person = me.value!
   if (person.type === 'user') return <Sessions person={person} />
@@ -75,6 +77,7 @@ export const Me = () => {
     <>
       <Title title={TITLE} />
       <p>You signed in with a token, so you have no sessions. Only users have sessions.</p>
+      <SingleKeysSetting />
     </>
   )
 }
