@@ -30,7 +30,7 @@ export interface Options {
   rounds: number
   /** How long a round loads each contender. */
   seconds: number
-  /** Whether `find` compares 5,000 leads with 10,000,000 instead of with 50,000. */
+  /** Whether `find` has an account of 10,000,000 leads instead of 50,000, and also filters and searches. */
   huge: boolean
   quick: boolean
   profile: boolean
@@ -40,10 +40,10 @@ export interface Options {
 
 export const usage = `npm run bench -- [options]
   --only NAME[,NAME]  runs only these scenarios: ${scenarioNames.join(', ')}
-  --huge              searches 10,000,000 leads instead of 50,000; takes half an hour more, and 45 GB of disk
+  --huge              filters and searches 10,000,000 leads; takes half an hour more, and 45 GB of disk
   --profile           profiles the services; writes OUT/profiles/*.cpuprofile
   --rounds N          number of interleaved rounds of each comparison (default: 3)
-  --seconds N         seconds of load on each contender in a round (default: 4)
+  --seconds N         seconds of load on each contender in a round (default: 3)
   --quick             runs briefly on small tables to check that everything works; the figures mean nothing
   --out FOLDER        folder of results.md (default: bench, or .cache/bench with --only, --profile or --quick)`
 
@@ -70,7 +70,7 @@ export const readOptions = (args: string[], env: NodeJS.ProcessEnv): Options => 
     return value
   }
   const rounds = readNumber('rounds', 3)
-  const seconds = readNumber('seconds', 4)
+  const seconds = readNumber('seconds', 3)
   const names = values.only?.split(',') ?? [...scenarioNames]
   const unknown = names.filter((name) => !isScenarioName(name))
   if (unknown.length > 0)
