@@ -52,7 +52,7 @@ const CreatedFormCard = ({ form, firstLead, mayReadLeads, onStored }: NewFormPro
     <section class="card padded" aria-labelledby="new-form">
       <h2 id="new-form">{`The form ${form.name} (shown only once)`}</h2>
       <p>
-        Paste this HTML into a page of {form.origins.join(' or ')}. You may change its texts and its looks,
+        Paste this HTML into a page of {form.origins.join(' or ')}. You may change its texts and its style,
         and add fields. The names of the fields must stay.
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
