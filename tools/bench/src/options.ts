@@ -30,7 +30,7 @@ export interface Options {
   rounds: number
   /** How long a round loads each contender. */
   seconds: number
-  /** Whether `find` has an account of 10,000,000 leads instead of 50,000, and also filters and searches. */
+  /** Whether `find` has an account of 10,000,000 leads instead of 20,000, and also filters and searches. */
   huge: boolean
   quick: boolean
   profile: boolean

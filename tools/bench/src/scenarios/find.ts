@@ -10,8 +10,8 @@ import { interleave } from './rounds'
 // Two sizes reveal a statement that reads the whole account: with ten times as many leads, it would run at a
 // tenth of the speed. No request should read more than 10,000 rows, however large the account is. --huge also
 // shows the effect of deeper indexes and of tables that exceed the caches.
-const SMALL = 5000
-const LARGE = 50_000
+const SMALL = 2000
+const LARGE = 20_000
 const HUGE = 10_000_000
 
 // leads-service runs at most two searches of an account at the same time, and refuses a call that has waited

@@ -4,7 +4,7 @@ import { type FloodResult, flood } from '../load/flood'
 import type { HttpRequest } from '../load/http-request'
 import { median, sumValues } from '../measure/statistics'
 import { formatNumber } from '../report/figure'
-import { buildCreate, buildLargeCreate, buildRetrieveRequests } from './requests'
+import { buildLargeCreate, buildRetrieveRequests } from './requests'
 import { interleave, type Round } from './rounds'
 
 /** The number of connections that is enough to keep all services busy. */
@@ -52,7 +52,6 @@ const buildRequests = async (context: Context): Promise<Record<string, HttpReque
   const [retrieve] = await buildRetrieveRequests(context, quoted, 1)
   return {
     'GET one lead': retrieve!,
-    create: buildCreate(account!),
     'create a lead of 50 items': await buildLargeCreate(context, account!, 50),
   }
 }

@@ -42,23 +42,27 @@ const UNCLAIMED = isUnclaimed(':claimMs::int')
 
 // Locks up to `room` deliveries of each endpoint for scheduled attempts, and at most one more for a manual
 // attempt. `room` does not count the manual attempt, so that scheduled and manual attempts do not wait for
-// each other.
+// each other. Most rows that this statement reads for a backlog have a claim already. `NOT IN` looks their ids
+// up in a hash table. With `<> ALL`, PostgreSQL compared each id with up to a thousand ids, which took 65 µs for
+// each claimed delivery.
 const lockDue = statement<{ id: number; manual: boolean }>('lock-due-deliveries')`
-  WITH wanted AS MATERIALIZED (
+  WITH unrecorded AS (
+    SELECT unnest(:except::bigint[]) AS id
+  ), wanted AS MATERIALIZED (
     SELECT w.* FROM unnest(:endpointId::bigint[], :room::int[], :since::timestamptz[]) AS w (endpoint_id, room, since)
     JOIN endpoints p ON p.id = w.endpoint_id WHERE ${isReceiving('p')}
   ), due AS MATERIALIZED (
     SELECT d.id FROM wanted CROSS JOIN LATERAL (
       SELECT id FROM deliveries
       WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' AND ${UNCLAIMED}
-        AND next_attempt_at BETWEEN wanted.since AND :now AND id <> ALL (:except::bigint[])
+        AND next_attempt_at BETWEEN wanted.since AND :now AND id NOT IN (SELECT id FROM unrecorded)
       ORDER BY next_attempt_at LIMIT wanted.room FOR UPDATE SKIP LOCKED
     ) d
   ), manual AS MATERIALIZED (
     SELECT d.id FROM wanted CROSS JOIN LATERAL (
       SELECT id FROM deliveries
       WHERE endpoint_id = wanted.endpoint_id AND manual_at <= :now AND ${UNCLAIMED}
-        AND id <> ALL (ARRAY (SELECT id FROM due) || :except::bigint[])
+        AND id NOT IN (SELECT id FROM due UNION ALL SELECT id FROM unrecorded)
       ORDER BY manual_at LIMIT 1 FOR UPDATE SKIP LOCKED
     ) d
   )
@@ -91,12 +95,12 @@ export interface ClaimRequest {
  * deliveries still have the status pending. Skips scheduled deliveries that were due before `from`: while an
  * old snapshot is open, this part of the index is full of entries of deliveries that are already delivered.
  */
-export const claimDeliveries = (
+export const claimDeliveries = async (
   database: Database,
   { rooms, from, now, except, claim }: ClaimRequest,
-): Promise<ClaimedDelivery[]> =>
-  database.transaction(async (tx) => {
-    const endpointId = [...rooms.keys()]
+): Promise<ClaimedDelivery[]> => {
+  const endpointId = [...rooms.keys()]
+  const { claimed } = await database.transaction(async (tx) => {
     const locked = await lockDue(tx, {
       endpointId,
       room: [...rooms.values()],
@@ -105,10 +109,15 @@ export const claimDeliveries = (
       except,
       claimMs: claim.validMs,
     })
-    if (locked.length === 0) return []
-    return claimLocked(tx, {
-      ...columnsByName(locked, 'id', 'manual'),
-      claim: claim.number,
-      claimMs: claim.validMs,
-    })
+    if (locked.length === 0) return { claimed: [] }
+    // Does not await the rows here, so that COMMIT follows at once.
+    return {
+      claimed: claimLocked(tx, {
+        ...columnsByName(locked, 'id', 'manual'),
+        claim: claim.number,
+        claimMs: claim.validMs,
+      }),
+    }
   })
+  return claimed
+}

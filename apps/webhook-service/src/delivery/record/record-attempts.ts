@@ -136,7 +136,7 @@ const record = async (tx: OpenTransaction, ended: Ended[]) => {
     retryAt,
   }))
   const updated = await update(tx, columnsByName(attempts, 'id', 'claim', 'error', 'retryAt', 'manual'))
-  if (updated.length === 0) return { recordedIds: new Set<number>(), hasReviews: false }
+  if (updated.length === 0) return { recordedIds: new Set<number>(), queued: [] }
 
   const updatedById = new Map(updated.map((delivery) => [delivery.id, delivery]))
   const recorded = attempts
@@ -147,8 +147,8 @@ const record = async (tx: OpenTransaction, ended: Ended[]) => {
   const columns = { ...identifiers, ...outcomes }
   insertAttempts.send(tx, columns)
   countHours.send(tx, columns)
-  const queued = await queueReviews(tx, columns)
-  return { recordedIds: new Set(updatedById.keys()), hasReviews: queued.length > 0 }
+  // Does not await the rows here, so that COMMIT follows at once.
+  return { recordedIds: new Set(updatedById.keys()), queued: queueReviews(tx, columns) }
 }
 
 /**
@@ -159,8 +159,8 @@ export const createAttemptRecorder = (options: AttemptOptions & { signal: AbortS
   const failures = limitRepeats(logger)
 
   const send = async (ended: Ended[]): Promise<boolean[]> => {
-    const { recordedIds, hasReviews } = await database.transaction((tx) => record(tx, ended))
-    if (hasReviews) onReviews?.()
+    const { recordedIds, queued } = await database.transaction((tx) => record(tx, ended))
+    if ((await queued).length > 0) onReviews?.()
     if (ended.length < MAX_BATCH) await pause(INTERVAL_MS)
     return ended.map(({ delivery }) => recordedIds.has(delivery.id))
   }
